@@ -1,0 +1,41 @@
+# make demo   from nothing to a report on generated data
+# make test   everything that guards the project
+VENV ?= .venv
+BIN := $(VENV)/bin
+PYTHON ?= python3.11
+
+.PHONY: demo test lint slow clean
+
+demo: $(VENV)/.demo
+	$(BIN)/python -m bv_search.tune --space adapters
+
+test: $(VENV)/.dev lint
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+slow: $(VENV)/.dev
+	$(BIN)/python -m pytest --slow
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
+
+# torch first and by itself: pip then takes a CPU build where one is at hand
+$(VENV)/.torch: constraints.txt | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	touch $@
+
+$(VENV)/.demo: pyproject.toml constraints.txt $(VENV)/.torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml constraints.txt $(VENV)/.torch
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@ $(VENV)/.demo
+
+clean:
+	rm -rf $(VENV)

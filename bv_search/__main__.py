@@ -1,0 +1,58 @@
+"""`bv-search VERB …`, the same as `python -m bv_search.VERB …`."""
+
+import importlib
+import sys
+from collections.abc import Sequence
+
+from bv_search.command import Command
+from bv_search.command import main as run_command
+from bv_search.errors import UnknownName
+
+# a command is imported only when asked for: torch and Ray take seconds
+COMMANDS = {
+    "finetune": "fine-tune an encoder and keep it at fractions of an epoch",
+    "extract": "write a stage's hidden states into a store",
+    "tune": "search for the best head on a store",
+    "ensemble": "combine heads of a run with the encoder",
+    "report": "write what runs found as HTML and Markdown",
+    "predict": "answer new rows with a head, a run or an ensemble",
+    "store": "verify a store or tell what is in it",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        sys.stdout.write(usage())
+        return 0 if arguments else 2
+    verb, *rest = arguments
+    if verb not in COMMANDS:
+        error = UnknownName("command", verb, COMMANDS, do="see bv-search --help")
+        sys.stderr.write(f"bv-search: {error}\n")
+        return error.exit_status
+    return run_command(find_command(verb), rest)
+
+
+def find_command(verb: str) -> Command:
+    command = importlib.import_module(f"bv_search.{verb}.__main__").COMMAND
+    assert isinstance(command, Command)
+    return command
+
+
+def usage() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {verb:<{width}}  {summary}" for verb, summary in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: bv-search VERB [options]        (bv-search VERB --help has examples)",
+            "",
+            *lines,
+            "",
+            "first time here?  bv-search tune --space adapters",
+            "",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""The demonstration: generated text, a tiny encoder, and the real commands one after the other."""

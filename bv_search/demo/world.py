@@ -1,0 +1,125 @@
+"""The small world that the demonstration's text tells of: people, and kinds of facts about them."""
+
+from dataclasses import dataclass
+
+
+def words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+PEOPLE = words("""
+    Adela Amund Arvid Aurel Beda Birger Caspar Cecil Corin Dario Eirik Elin Enid Fabian Fenella Freya
+    Gisela Gunnar Hadley Hedda Hilda Ida Isolde Jonas Kaspar Katrin Lars Linnea Ludo Maren Mikkel Nadia
+    Nora Olaf Petra Quentin Roald Sabine Selma Silas Stellan Tarja Thea Torvald Valdis Vera Wanda Yrsa
+""")
+
+PLACES = words("""
+    Alderbrook Ashford Blackmere Bramble Crowhill Dunmoor Elmsworth Foxglove Graywater Harrowgate
+    Hazeldown Ironbridge Kestrel Larkspur Millbrook Netherby Oakhaven Ravenholm Saltmarsh Stonebridge
+    Thornfield Westerly Whitecap Windmere
+""")
+
+TRADES = words("""
+    baker barber blacksmith brewer butcher carter cobbler cooper ferryman fisher forester glazier hatter
+    innkeeper judge mason miller painter potter printer sailor surgeon tailor teacher
+""")
+
+COLOURS = words("""
+    amber black blue copper crimson grey ivory purple silver violet
+""")
+
+PETS = words("""
+    cat crow dog falcon ferret goat hare heron mule parrot pony raven
+""")
+
+INSTRUMENTS = words("""
+    accordion bagpipe banjo bugle cello clarinet cymbal drum dulcimer flute guitar harp lute lyre
+    mandolin organ piano piccolo viola whistle
+""")
+
+FLAVOURS = words("""
+    baked boiled candied dried fried roasted salted smoked spiced stewed
+""")
+
+FOODS = words("""
+    apples beans beets carrots cherries eel figs lentils mushrooms mussels pears plums trout turnips
+""")
+
+MONTHS = words("""
+    January February March April May June July August September October November December
+""")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of fact: its values (each part is drawn by itself), how it is told, how it is asked for."""
+
+    parts: tuple[tuple[str, ...], ...]
+    told: tuple[str, ...]
+    asked: tuple[str, ...]
+
+
+KINDS = {
+    "home": Kind(
+        parts=(PLACES,),
+        told=("{who} lives in {what}.", "The home of {who} is in {what}.", "{who} has a house at {what}."),
+        asked=(
+            "Where does {who} live?",
+            "In which place is the home of {who}?",
+            "What town does {who} call home?",
+        ),
+    ),
+    "trade": Kind(
+        parts=(TRADES,),
+        told=(
+            "{who} works as a {what}.",
+            "The trade of {who} is that of a {what}.",
+            "{who} earns money as a {what}.",
+        ),
+        asked=("What does {who} work as?", "What is the trade of {who}?", "How does {who} earn money?"),
+    ),
+    "pet": Kind(
+        parts=(COLOURS, PETS),
+        told=("{who} keeps a {what}.", "The pet of {who} is a {what}.", "{who} owns a {what}."),
+        asked=("What pet does {who} own?", "Which animal does {who} keep?", "What is the pet of {who}?"),
+    ),
+    "music": Kind(
+        parts=(INSTRUMENTS,),
+        told=(
+            "{who} plays the {what}.",
+            "The instrument of {who} is the {what}.",
+            "{who} makes music on the {what}.",
+        ),
+        asked=(
+            "Which instrument does {who} play?",
+            "What is the instrument of {who}?",
+            "On what does {who} make music?",
+        ),
+    ),
+    "dish": Kind(
+        parts=(FLAVOURS, FOODS),
+        told=(
+            "{who} likes to eat {what}.",
+            "The favourite dish of {who} is {what}.",
+            "{who} always cooks {what}.",
+        ),
+        asked=(
+            "What does {who} like to eat?",
+            "What is the favourite dish of {who}?",
+            "Which dish does {who} always cook?",
+        ),
+    ),
+    "birth": Kind(
+        parts=(MONTHS, tuple(str(year) for year in range(1801, 1825))),
+        told=(
+            "{who} was born in {what}.",
+            "The birth of {who} was in {what}.",
+            "{who} came to the world in {what}.",
+        ),
+        asked=(
+            "When was {who} born?",
+            "What is the birth date of {who}?",
+            "When did {who} come to the world?",
+        ),
+    ),
+}

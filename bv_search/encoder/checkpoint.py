@@ -1,0 +1,203 @@
+"""A checkpoint in memory: a stage, a transformers folder or a model of the Hub."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import (
+    AutoModel,
+    AutoModelForQuestionAnswering,
+    AutoModelForSequenceClassification,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from bv_search.encoder.encoder import Encoder
+from bv_search.encoder.identity import EncoderIdentity, identify, weights_files
+from bv_search.encoder.pretrained import (
+    count_parameters,
+    first_line,
+    read_config,
+    read_model,
+    read_tokenizer,
+    refuse_missing,
+)
+from bv_search.encoder.silence import silence
+from bv_search.encoder.source import Source, find_source
+from bv_search.encoder.stage import Stage, is_stage, read_stage
+from bv_search.errors import EncoderError
+from bv_search.tasks.registry import task_from_json
+from bv_search.tasks.task import Kind, Task
+
+
+def load_encoder(source: str | Path, *, task: Task | None = None, device: str = "auto") -> Encoder:
+    """An encoder to read hidden states from; unless it is a stage above 0, it predicts nothing itself."""
+    found = find_source(source)
+    stage = read_stage(found.folder) if is_stage(found.folder) else None
+    weights_files(found.folder)
+    task = _task_of(stage, task, found)
+    config = read_config(found)
+    predicts = stage is not None and stage.fraction > 0
+    model = _read_stage_model(found, config, task) if predicts else _read_base(found, config)
+    identity = replace(stage.encoder, digest=stage.weights) if stage else identify(found)
+    check_length(found, model, task)
+    tokenizer = read_tokenizer(found, config)
+    return wrap(
+        Checkpoint(model=model, tokenizer=tokenizer, identity=identity, folder=found.folder),
+        task=task,
+        stage=stage,
+        predicts=predicts,
+        device=find_device(device),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Checkpoint:
+    """A model with its tokenizer, and where they came from."""
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    identity: EncoderIdentity
+    folder: Path
+
+
+def wrap(
+    checkpoint: Checkpoint,
+    *,
+    task: Task | None,
+    stage: Stage | None,
+    predicts: bool,
+    device: torch.device,
+) -> Encoder:
+    """A model in memory as an encoder, without dropout."""
+    model = checkpoint.model.to(device).eval()
+    config = model.config
+    return Encoder(
+        identity=checkpoint.identity,
+        folder=checkpoint.folder,
+        tokenizer=checkpoint.tokenizer,
+        model=model,
+        layers=config.num_hidden_layers + 1,
+        width=config.hidden_size,
+        parameters=count_parameters(config),
+        has_pooler=getattr(model.base_model, "pooler", None) is not None,
+        task=task,
+        stage=stage,
+        predicts=predicts,
+        device=device,
+    )
+
+
+def load_untrained(source: Source, task: Task, *, seed: int) -> Checkpoint:
+    """The encoder with a task head that knows nothing yet, the same for the same seed."""
+    config = read_config(source)
+    weights_files(source.folder)
+    config.num_labels = task.outputs
+    if task.kind is Kind.CLASSIFICATION:
+        config.id2label = dict(enumerate(task.labels))
+        config.label2id = {label: index for index, label in enumerate(task.labels)}
+        config.problem_type = "single_label_classification"
+    elif task.kind is Kind.REGRESSION:
+        config.problem_type = "regression"
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model, missing = read_model(source, config, _auto_class(task), new_head=True)
+    refuse_missing(source, [name for name in missing if _is_encoder_weight(model, name)])
+    check_length(source, model, task)
+    return Checkpoint(
+        model=model,
+        tokenizer=read_tokenizer(source, config),
+        identity=identify(source),
+        folder=source.folder,
+    )
+
+
+def load_base(source: Source) -> Checkpoint:
+    """The encoder as it is, without a task head."""
+    weights_files(source.folder)
+    config = read_config(source)
+    return Checkpoint(
+        model=_read_base(source, config),
+        tokenizer=read_tokenizer(source, config),
+        identity=identify(source),
+        folder=source.folder,
+    )
+
+
+def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
+    with silence():
+        checkpoint.model.save_pretrained(folder)
+        checkpoint.tokenizer.save_pretrained(folder)
+    mode = (folder / "config.json").stat().st_mode
+    for weights in weights_files(folder):
+        weights.chmod(mode)  # safetensors writes for its owner alone, and a stage may be read by a cluster
+
+
+def find_device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise EncoderError(
+            "no such device here", where=name, expected="auto, cpu or cuda", found=first_line(error)
+        ) from error
+    return device
+
+
+def check_length(source: Source, model: PreTrainedModel, task: Task | None) -> None:
+    """Refuse windows that are longer than the encoder's positions."""
+    positions = getattr(model.config, "max_position_embeddings", None)
+    if positions is None or task is None:
+        return
+    offset = getattr(getattr(model.base_model, "embeddings", None), "padding_idx", None)
+    positions -= 0 if offset is None else offset + 1  # RoBERTa counts positions from its padding index on
+    if task.max_length > positions:
+        raise EncoderError(
+            f"is too short for task {task.name}",
+            where=source.id,
+            expected=f"{task.max_length} positions",
+            found=positions,
+            do="give the task as a YAML file with a smaller max_length",
+        )
+
+
+def _task_of(stage: Stage | None, task: Task | None, source: Source) -> Task | None:
+    if stage is None:
+        return task
+    if task is not None and task.to_json() != stage.task:
+        found = stage.task.get("name")
+        raise EncoderError(
+            "is a stage of another task",
+            where=source.id,
+            expected=task.name,
+            found=found if found != task.name else f"{found} with other settings",
+        )
+    return task_from_json(stage.task)
+
+
+def _auto_class(task: Task) -> Any:
+    return AutoModelForQuestionAnswering if task.kind is Kind.SPAN else AutoModelForSequenceClassification
+
+
+def _read_stage_model(source: Source, config: PreTrainedConfig, task: Task | None) -> PreTrainedModel:
+    assert task is not None, "a stage has a task"
+    model, missing = read_model(source, config, _auto_class(task))
+    refuse_missing(source, missing)
+    return model
+
+
+def _read_base(source: Source, config: PreTrainedConfig) -> PreTrainedModel:
+    model, missing = read_model(source, config, AutoModel)
+    if any(name.startswith("pooler.") for name in missing):
+        model.pooler = None  # a pooler of random weights is none
+    refuse_missing(source, [name for name in missing if not name.startswith("pooler.")])
+    return model
+
+
+def _is_encoder_weight(model: PreTrainedModel, name: str) -> bool:
+    prefix = f"{model.base_model_prefix}."
+    return name.startswith(prefix) and not name.startswith(f"{prefix}pooler.")

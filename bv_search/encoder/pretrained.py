@@ -1,0 +1,107 @@
+"""The parts of a transformers folder, read in silence, each failure as one line."""
+
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoTokenizer,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
+
+from bv_search.encoder.silence import silence
+from bv_search.encoder.source import Source
+from bv_search.errors import EncoderError
+
+READ_FAILURES = (OSError, ValueError, KeyError, RuntimeError, ImportError, TypeError, SafetensorError)
+
+
+def read_config(source: Source) -> PreTrainedConfig:
+    try:
+        with silence():
+            config = AutoConfig.from_pretrained(source.folder, local_files_only=True, trust_remote_code=False)
+    except READ_FAILURES as error:
+        raise _unreadable(source, "config.json", error) from error
+    if getattr(config, "is_encoder_decoder", False):
+        raise EncoderError(
+            "is no encoder", where=source.id, expected="a BERT-like model", found=config.model_type
+        )
+    return config
+
+
+def read_tokenizer(source: Source, config: PreTrainedConfig) -> PreTrainedTokenizerBase:
+    try:
+        with silence():
+            tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+                source.folder, local_files_only=True, trust_remote_code=False
+            )
+    except READ_FAILURES as error:
+        raise _unreadable(source, "its tokenizer", error) from error
+    if not tokenizer.is_fast:
+        raise EncoderError(
+            "has no fast tokenizer, which says where in a text a token stands",
+            where=source.id,
+            expected="tokenizer.json",
+            found=type(tokenizer).__name__,
+        )
+    if len(tokenizer) > config.vocab_size:
+        raise EncoderError(
+            "has the tokenizer of another encoder",
+            where=source.id,
+            expected=f"at most {config.vocab_size} tokens",
+            found=len(tokenizer),
+        )
+    return tokenizer
+
+
+def read_model(
+    source: Source, config: PreTrainedConfig, auto: Any, *, new_head: bool = False
+) -> tuple[PreTrainedModel, list[str]]:
+    """The model in float32, and the names of the weights that the folder lacks or has in another shape."""
+    try:
+        with silence():
+            model, report = auto.from_pretrained(
+                source.folder,
+                config=config,
+                dtype=torch.float32,  # the default is whatever the checkpoint was saved in
+                use_safetensors=True,
+                local_files_only=True,
+                trust_remote_code=False,
+                ignore_mismatched_sizes=new_head,
+                output_loading_info=True,
+            )
+    except READ_FAILURES as error:
+        raise _unreadable(source, "its weights", error) from error
+    return model, sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
+
+
+def refuse_missing(source: Source, missing: list[str]) -> None:
+    """Random weights in place of absent ones would look like an encoder."""
+    if missing:
+        shown = ", ".join(missing[:2]) + (f" and {len(missing) - 2} more" if len(missing) > 2 else "")
+        raise EncoderError(
+            "weights do not fit config.json", where=source.id, expected=shown, found="none of that shape"
+        )
+
+
+def count_parameters(config: PreTrainedConfig) -> int:
+    """Of the whole architecture, whatever part of it a task uses: without memory, on the meta device."""
+    with torch.device("meta"), silence():
+        return sum(parameter.numel() for parameter in AutoModel.from_config(config).parameters())
+
+
+def _unreadable(source: Source, part: str, error: BaseException) -> EncoderError:
+    return EncoderError(
+        f"{part} cannot be read",
+        where=source.id,
+        found=first_line(error),
+        do="give a folder as transformers' save_pretrained writes it",
+    )
+
+
+def first_line(error: BaseException) -> str:
+    return next(iter(str(error).splitlines()), "") or type(error).__name__

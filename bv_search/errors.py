@@ -1,0 +1,96 @@
+"""Everything that can go wrong, as one tree.
+
+    BvError                  our failure: exit status 1
+    └── UserError            the user's input: one clear line, exit status 2
+        ├── UnknownName      a task, space, searcher … that does not exist
+        ├── DataError        a data file that cannot be used
+        ├── SpaceError       a search space that cannot be used
+        ├── EncoderError     an encoder or stage that cannot be used
+        ├── StoreError       a store that is absent, damaged or does not fit
+        ├── HeadError        a saved head that cannot be used
+        ├── RunError         a run folder that cannot be used
+        └── OutputError      a place that cannot be written
+
+A message says what, where, expected, found and what to do, on one line.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class BvError(Exception):
+    """What went wrong, where, what was expected, what was found, what to do next."""
+
+    exit_status = 1
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: object = None,
+        expected: object = None,
+        found: object = None,
+        do: str | None = None,
+    ) -> None:
+        self.what, self.where, self.expected, self.found, self.do = what, where, expected, found, do
+        super().__init__(self._line())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.__dict__)
+
+    def _line(self) -> str:
+        line = self.what if self.where is None else f"{self.where}: {self.what}"
+        if self.expected is not None:
+            line += f"; expected {self.expected}"
+        if self.found is not None:
+            line += f"; found {self.found}"
+        if self.do is not None:
+            line += f"; {self.do}"
+        return " ".join(line.split())
+
+
+def _rebuild(kind: type[BvError], state: dict[str, object]) -> BvError:
+    """Errors cross process borders (Ray pickles them), and keyword-only arguments do not by themselves."""
+    error = kind.__new__(kind)
+    error.__dict__.update(state)
+    Exception.__init__(error, error._line())
+    return error
+
+
+class UserError(BvError):
+    exit_status = 2
+
+
+class UnknownName(UserError):
+    """A name that is not in a registry, with the nearest one that is."""
+
+    def __init__(self, kind: str, name: object, known: Iterable[str], do: str | None = None) -> None:
+        names = sorted(known)
+        near = get_close_matches(str(name), names, n=1, cutoff=0.5)
+        advice = f"did you mean {near[0]!r}?" if near else None
+        super().__init__(
+            f"no {kind} named {str(name)!r}",
+            expected=f"one of {', '.join(names)}",
+            do=" ".join(filter(None, [advice, do])) or None,
+        )
+
+
+class DataError(UserError): ...
+
+
+class SpaceError(UserError): ...
+
+
+class EncoderError(UserError): ...
+
+
+class StoreError(UserError): ...
+
+
+class HeadError(UserError): ...
+
+
+class RunError(UserError): ...
+
+
+class OutputError(UserError): ...

@@ -1,0 +1,188 @@
+"""Extraction from beginning to end: look, hold the place, plan, encode, commit."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bv_search.command import Progress
+from bv_search.errors import StoreError
+from bv_search.extract.config import ExtractConfig
+from bv_search.extract.here import Here, Place
+from bv_search.extract.hold import hold
+from bv_search.extract.job import WORK, Job, Source
+from bv_search.extract.repair import repair
+from bv_search.extract.settings import settings_of
+from bv_search.extract.steps import Run, assemble, encode, find_done, make_plan
+from bv_search.extract.survey import EncoderFacts, settle, survey_encoder
+from bv_search.extract.tokenise import survey_data
+from bv_search.extract.work import refuse_changes, refuse_other_things
+from bv_search.store.folder import Folder, open_folder
+from bv_search.store.layout import MANIFEST
+from bv_search.store.manifest import Baseline, Manifest
+from bv_search.store.store import read_manifest
+from bv_search.store.writer import commit_manifest
+from bv_search.tasks.registry import find_task
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtractResult:
+    """The store, and what making it took. `encoded_blocks` of its `blocks` were encoded this time."""
+
+    store: str
+    manifest: Manifest
+    tokens: int  # that the encoder read, of the whole store
+    bytes: int
+    seconds: float
+    encode_seconds: float
+    blocks: int
+    encoded_blocks: int
+    encoded_tokens: int
+
+    def to_json(self) -> dict[str, Any]:
+        rate = self.encoded_tokens / self.encode_seconds if self.encode_seconds > 0 else 0.0
+        return {
+            "store": self.store,
+            "windows": self.manifest.windows,
+            "tokens": self.tokens,
+            "bytes": self.bytes,
+            "seconds": round(self.seconds, 3),
+            "tokens_per_second": round(rate, 1),
+            "metrics": metrics_of(self.manifest.baseline),
+            "blocks": self.blocks,
+            "encoded_blocks": self.encoded_blocks,
+        }
+
+
+def metrics_of(baseline: Baseline | None) -> dict[str, float] | None:
+    """The encoder's own figures on report, or None where it predicts nothing."""
+    return None if baseline is None else {**baseline.report, "score": baseline.report_score}
+
+
+def run(config: ExtractConfig, progress: Progress, place: Place | None = None) -> ExtractResult:
+    """Extract, or go on extracting, or find that all is done already."""
+    started = time.perf_counter()
+    task = find_task(config.task)
+    folder = open_folder(config.out)
+    refuse_other_things(folder)
+    if config.repair and not folder.exists(MANIFEST):
+        raise StoreError(
+            "there is no store to repair",
+            where=config.out,
+            do="run the command without --repair: it goes on with what is there",
+        )
+    source = Source(
+        task=task.to_json(), encoder=_absolute(config.encoder), data=_absolute_or_none(config.data)
+    )
+    encoder = survey_encoder(config.encoder, task)
+    with _place(config, place) as where:
+        run = _begin(config, where, source, encoder, progress)
+        with hold(folder) as token:
+            run.job = replace(run.job, token=token)
+            manifest = _extract(run, mend=config.repair)
+    return _result(config, run, manifest, time.perf_counter() - started)
+
+
+@contextmanager
+def _place(config: ExtractConfig, given: Place | None) -> Iterator[Place]:
+    if given is not None or config.workers == 0:
+        yield given or Here(threads=config.threads)
+        return
+    # Ray takes seconds to load, and is not needed for the above
+    from bv_search.cluster import ray_session
+    from bv_search.extract.on_ray import OnRay
+
+    with ray_session():
+        yield OnRay(workers=config.workers, threads=config.threads)
+
+
+def _begin(
+    config: ExtractConfig, place: Place, source: Source, encoder: EncoderFacts, progress: Progress
+) -> Run:
+    task = find_task(config.task)
+    facts = place.call(survey_data, source)
+    settings = settle(config, task, encoder, place.hardware(), facts.digest)
+    job = Job(
+        source=source,
+        out=_absolute_place(config.out),
+        settings=settings,
+        limits=config.limits,
+        threads=place.threads,
+        token="",
+    )
+    return Run(job=job, place=place, facts=facts, predicts=encoder.predicts, progress=progress)
+
+
+def _extract(run: Run, *, mend: bool) -> Manifest:
+    folder, ours = run.folder, run.job.settings.to_json()
+    if folder.exists(MANIFEST):
+        finished = _finished(folder, mend=mend)
+        if finished is not None:
+            refuse_changes(ours, settings_of(finished), folder, "a store")
+            if mend:
+                finished = repair(run, finished)
+            folder.delete(WORK)
+            return finished
+    plan = make_plan(run, ours)
+    done = encode(run, plan, find_done(folder, plan))
+    manifest = assemble(run, plan, done)
+    commit_manifest(folder, manifest)
+    folder.delete(WORK)
+    return manifest
+
+
+def _finished(folder: Folder, *, mend: bool) -> Manifest | None:
+    """The manifest that is there. One that is damaged vouches for nothing: repair starts over without it."""
+    try:
+        return read_manifest(folder)
+    except StoreError:
+        if not mend:
+            raise
+        folder.delete(MANIFEST)
+        return None
+
+
+def _result(config: ExtractConfig, run: Run, manifest: Manifest, seconds: float) -> ExtractResult:
+    return ExtractResult(
+        store=config.out,
+        manifest=manifest,
+        tokens=sum(split.encoded_tokens for split in manifest.splits.values()),
+        bytes=sum(each.size for each in manifest.files()) + len(manifest.to_bytes()),
+        seconds=seconds,
+        encode_seconds=run.encode_seconds,
+        blocks=sum(len(split.blocks) for split in manifest.splits.values()),
+        encoded_blocks=run.encoded_blocks,
+        encoded_tokens=run.encoded_tokens,
+    )
+
+
+def _absolute(name: str) -> str:
+    """A worker stands in another folder. Addresses, and names on the Hub, stay as they are."""
+    if "://" in name:
+        return name
+    path = Path(name).expanduser()
+    return str(path.resolve()) if path.exists() or path.is_absolute() else name
+
+
+def _absolute_or_none(name: str | None) -> str | None:
+    return None if name is None else _absolute(name)
+
+
+def _absolute_place(place: str) -> str:
+    return place if "://" in place else str(Path(place).expanduser().resolve())
+
+
+def describe(result: ExtractResult) -> str:
+    """The same for a reader."""
+    said = result.to_json()
+    lines = [
+        f"{result.store}: {said['windows']:,} windows, {said['tokens']:,} tokens, "
+        f"{said['bytes'] / 1e9:.2f} GB, "
+        f"{said['encoded_blocks']} of {said['blocks']} blocks encoded in {said['seconds']:.1f} s"
+    ]
+    if said["metrics"]:
+        figures = ", ".join(f"{name} {value:.4f}" for name, value in said["metrics"].items())
+        lines.append(f"the encoder's own predictions on report: {figures}")
+    return "\n".join(lines)

@@ -1,0 +1,91 @@
+"""The plan of a split: its windows in seeded order, cut into blocks. The index is written here."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bv_search.encoder.source import find_source
+from bv_search.encoder.stage import is_stage, read_seen
+from bv_search.errors import DataError, StoreError
+from bv_search.extract.job import WORK, Job, Shard
+from bv_search.extract.tokenise import SplitFacts
+from bv_search.store.folder import Folder
+from bv_search.store.index import index_bytes, place_windows, read_columns
+from bv_search.store.layout import BlockPlan, index_file, plan_blocks, seeded_order
+from bv_search.store.manifest import FileEntry
+from bv_search.store.strict import Mismatch, decode
+from bv_search.store.writer import write_file
+from bv_search.tasks.window import WINDOW_SCHEMA
+
+PLAN_FILE = f"{WORK}/plan.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitPlan:
+    """A split before it is encoded."""
+
+    role: str
+    index: FileEntry
+    blocks: tuple[BlockPlan, ...]
+    encoded_tokens: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All that is decided before the first forward pass. Equal settings give equal plans."""
+
+    settings: dict[str, Any]
+    splits: dict[str, SplitPlan]
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def read_plan(value: Any, where: object) -> Plan:
+    try:
+        return decode(Plan, value)
+    except Mismatch as error:
+        raise StoreError(
+            "is damaged",
+            where=where,
+            expected=error.expected,
+            found=error.path,
+            do="delete the folder and start again",
+        ) from error
+
+
+def plan_split(job: Job, facts: SplitFacts, shards: Sequence[Shard]) -> SplitPlan:
+    """Put the windows of a split in their seeded order, cut it into blocks and write its index."""
+    windows = _gather(job.folder, shards)
+    if not job.task.labelled(windows):
+        raise DataError(
+            "some rows have no label", where=f"{job.source.data}, split {facts.name}", expected="labels"
+        )
+    windows = windows.take(pa.array(seeded_order(windows.num_rows, job.settings.seed, facts.name)))
+    encoded = windows["length"].to_numpy()
+    stored = encoded if job.settings.tokens == "all" else np.ones_like(encoded)
+    token_bytes = len(job.settings.layers) * job.settings.width * 2
+    blocks = plan_blocks(stored, encoded, token_bytes, job.limits)
+    index = place_windows(windows, blocks, stored, facts.role, _seen(job, windows))
+    return SplitPlan(
+        role=facts.role,
+        index=write_file(job.folder, index_file(facts.name), index_bytes(index, blocks)),
+        blocks=tuple(blocks),
+        encoded_tokens=int(encoded.sum()),
+    )
+
+
+def _gather(folder: Folder, shards: Sequence[Shard]) -> pa.Table:
+    tables = [read_columns(pa.BufferReader(folder.read(shard.file)), WINDOW_SCHEMA) for shard in shards]
+    return pa.concat_tables(tables).combine_chunks()
+
+
+def _seen(job: Job, windows: pa.Table) -> np.ndarray:
+    """Was the encoder trained on the row of each window?"""
+    stage = find_source(job.source.encoder).folder
+    if not is_stage(stage):
+        return np.zeros(windows.num_rows, bool)
+    return np.isin(windows["key"].to_numpy(), read_seen(stage))

@@ -1,0 +1,116 @@
+"""What is looked at before any work: the encoder, the hardware, and the settings they give."""
+
+from dataclasses import dataclass
+
+import torch
+
+from bv_search.encoder.checkpoint import load_encoder
+from bv_search.encoder.encoder import Encoder
+from bv_search.errors import UserError
+from bv_search.extract.config import ExtractConfig
+from bv_search.extract.settings import Settings
+from bv_search.files import digest_bytes
+from bv_search.store.layout import POOLER, channel_name
+from bv_search.store.manifest import EncoderEntry
+from bv_search.tasks.task import Kind, Task
+
+BATCH_TOKENS = {"cpu": 1024, "cuda": 4096}
+"""A block holds only so many windows to sort by length: small batches pad less, a GPU needs larger ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hardware:
+    """What a worker computes on."""
+
+    device: str
+    precision: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderFacts:
+    """What the settings need to know of an encoder, without the encoder."""
+
+    entry: EncoderEntry
+    tokenizer: dict[str, str | int]
+    layers: int
+    width: int
+    has_pooler: bool
+    predicts: bool
+
+
+def survey_hardware() -> Hardware:
+    """The device of this process, and the narrowest precision that it computes with at full speed."""
+    if torch.cuda.is_available():
+        return Hardware(device="cuda", precision="bfloat16" if torch.cuda.is_bf16_supported() else "float16")
+    native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return Hardware(device="cpu", precision="bfloat16" if native else "float32")
+
+
+def survey_encoder(source: str, task: Task) -> EncoderFacts:
+    encoder = load_encoder(source, task=task, device="cpu")
+    return EncoderFacts(
+        entry=_entry(encoder),
+        tokenizer=_tokenizer(encoder, task),
+        layers=encoder.layers,
+        width=encoder.width,
+        has_pooler=encoder.has_pooler,
+        predicts=encoder.predicts,
+    )
+
+
+def _entry(encoder: Encoder) -> EncoderEntry:
+    stage = encoder.stage
+    return EncoderEntry(
+        id=encoder.identity.id,
+        revision=encoder.identity.revision,
+        digest=encoder.identity.digest,
+        parameters=encoder.parameters,
+        stage=None if stage is None else str(encoder.folder.resolve()),
+        fraction=None if stage is None else float(stage.fraction),
+    )
+
+
+def _tokenizer(encoder: Encoder, task: Task) -> dict[str, str | int]:
+    tokenizer = encoder.tokenizer
+    return {
+        "class": type(tokenizer).__name__,
+        "digest": digest_bytes(tokenizer.backend_tokenizer.to_str().encode()),
+        "max_length": task.max_length,
+        "stride": task.stride,
+    }
+
+
+def settle(
+    config: ExtractConfig, task: Task, encoder: EncoderFacts, hardware: Hardware, data: str
+) -> Settings:
+    """What is asked for, with every default decided."""
+    tokens = config.tokens or ("all" if task.kind is Kind.SPAN else "first")
+    if task.kind is Kind.SPAN and tokens != "all":
+        raise UserError(f"--tokens {tokens} keeps no positions", where=task.name, expected="--tokens all")
+    return Settings(
+        task=task.to_json(),
+        encoder=encoder.entry,
+        tokenizer=dict(encoder.tokenizer),
+        tokens=tokens,
+        layers=_channels(config, encoder, pooler=tokens == "first" and encoder.has_pooler),
+        width=encoder.width,
+        dtype=config.dtype,
+        format=config.format,
+        seed=config.seed,
+        data=data,
+        precision=hardware.precision if config.precision == "auto" else config.precision,
+        batch_tokens=config.batch_tokens or BATCH_TOKENS[hardware.device],
+    )
+
+
+def _channels(config: ExtractConfig, encoder: EncoderFacts, *, pooler: bool) -> tuple[str, ...]:
+    layers = range(encoder.layers) if config.layers is None else config.layers
+    unknown = [layer for layer in layers if layer not in range(encoder.layers)]
+    if unknown:
+        raise UserError(
+            "--layers names layers that the encoder does not have",
+            where=encoder.entry.id,
+            expected=f"0 (embeddings) to {encoder.layers - 1}",
+            found=", ".join(map(str, unknown)),
+        )
+    return (*(channel_name(layer) for layer in layers), *((POOLER,) if pooler else ()))

@@ -1,0 +1,110 @@
+"""What an unfinished extraction has on disk, so that it need not be done again.
+
+.extract/plan.json                     settings, splits, borders of blocks: written before any block
+.extract/windows/SPLIT/00000.parquet   windows of a shard of rows, until the plan is made
+.extract/done/SPLIT/00000.parquet      one per finished block: its logits, and its line of the manifest
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from bv_search.errors import OutputError, StoreError
+from bv_search.extract.job import WORK, BlockTask
+from bv_search.extract.plan import PLAN_FILE, Plan, read_plan
+from bv_search.extract.settings import differences
+from bv_search.store.folder import Folder, damage
+from bv_search.store.index import LOGITS_SCHEMA, logits_table, table_bytes
+from bv_search.store.layout import MANIFEST
+from bv_search.store.manifest import BlockEntry
+from bv_search.store.strict import Mismatch, decode
+
+ENTRY = b"entry"
+
+
+def refuse_other_things(folder: Folder) -> None:
+    """A folder that holds something that is neither a store nor an extraction stays untouched."""
+    if folder.exists(MANIFEST) or folder.exists(WORK):
+        return
+    found = [name for name in folder.top() if not name.startswith(".extract")]
+    if found:
+        raise OutputError(
+            "already holds something else",
+            where=folder.url,
+            expected="a new or empty folder, or an extraction to go on with",
+            found=", ".join(found[:4]),
+            do="choose another --out",
+        )
+
+
+def read_unfinished(folder: Folder) -> Plan | None:
+    """The plan of an extraction that was interrupted after it was made."""
+    if not folder.exists(PLAN_FILE):
+        return None
+    where = f"{folder.url}/{PLAN_FILE}"
+    try:
+        return read_plan(json.loads(folder.read(PLAN_FILE)), where)
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise StoreError(
+            "is damaged", where=where, found=error, do="delete the folder and start again"
+        ) from error
+
+
+def write_plan(folder: Folder, plan: Plan) -> None:
+    folder.write(PLAN_FILE, json.dumps(plan.to_json(), indent=1).encode())
+    folder.delete(f"{WORK}/windows")
+
+
+def refuse_changes(ours: dict[str, Any], theirs: dict[str, Any], folder: Folder, what: str) -> None:
+    """The same place cannot hold two different stores."""
+    changed = differences(ours, theirs)
+    if changed:
+        raise OutputError(
+            f"holds {what} with other settings",
+            where=folder.url,
+            found="; ".join(changed[:4]) + (f"; and {len(changed) - 4} more" if len(changed) > 4 else ""),
+            do="choose another --out, or delete that one",
+        )
+
+
+def done_file(split: str, number: int) -> str:
+    return f"{WORK}/done/{split}/{number:05d}.parquet"
+
+
+def record_block(
+    folder: Folder,
+    task: BlockTask,
+    entry: BlockEntry,
+    ids: pa.ChunkedArray,
+    logits: Sequence[np.ndarray] | None,
+) -> None:
+    """From here on this block need not be encoded again."""
+    table = logits_table(ids, logits if logits is not None else [np.empty(0, np.float32)] * len(ids))
+    table = table.replace_schema_metadata({ENTRY: json.dumps(asdict(entry)).encode()})
+    folder.write(done_file(task.split, task.number), table_bytes(table))
+
+
+def read_entry(folder: Folder, split: str, number: int) -> BlockEntry | None:
+    """The manifest's line for a finished block, or None when it has to be encoded."""
+    name = done_file(split, number)
+    if not folder.exists(name):
+        return None
+    try:
+        metadata = pq.read_schema(pa.BufferReader(folder.read(name))).metadata or {}
+        entry = decode(BlockEntry, json.loads(metadata.get(ENTRY, b"null")))
+    except (pa.ArrowException, OSError, json.JSONDecodeError, Mismatch):
+        return None
+    return entry if folder.size(entry.file) == entry.size else None
+
+
+def read_logits(folder: Folder, split: str, number: int) -> pa.Table:
+    return pq.read_table(pa.BufferReader(folder.read(done_file(split, number)))).cast(LOGITS_SCHEMA)
+
+
+def damaged_files(folder: Folder, entries: Sequence[Any]) -> set[str]:
+    return {each.file for each in entries if damage(folder, each.file, each.size, each.digest) is not None}

@@ -1,0 +1,163 @@
+"""Files that are whole or absent: atomic writes, digests, names that stay in their folder."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
+
+import xxhash
+
+from bv_search.errors import OutputError, UserError
+
+CHUNK = 1 << 20
+
+
+class Disk:
+    """The calls that make bytes last. A test passes one that fails at each of them in turn."""
+
+    def write(self, file: BinaryIO, write: Callable[[BinaryIO], object]) -> None:
+        write(file)
+        file.flush()
+
+    def write_at(self, handle: int, data: memoryview, offset: int) -> None:
+        while data:
+            written = os.pwrite(handle, data, offset)
+            data, offset = data[written:], offset + written
+
+    def sync(self, handle: int) -> None:
+        os.fsync(handle)
+
+    def rename(self, old: Path, new: Path) -> None:
+        old.replace(new)
+
+    def link(self, old: Path, new: Path) -> None:
+        new.hardlink_to(old)
+
+
+DISK = Disk()
+
+
+def write_atomic(path: Path, write: Callable[[BinaryIO], object], disk: Disk = DISK) -> None:
+    """Nobody ever sees a half-written `path`, not even after a power cut."""
+    part = part_of(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with part.open("wb") as file:
+            disk.write(file, write)
+            disk.sync(file.fileno())
+        disk.rename(part, path)
+        sync_folder(path.parent, disk)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    finally:
+        remove_part(part)
+
+
+def part_of(path: Path) -> Path:
+    """Where `path` is written before it is whole."""
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
+def remove_part(part: Path) -> None:
+    """Best effort: whatever is left of a part is never read."""
+    with suppress(OSError):
+        part.unlink(missing_ok=True)
+
+
+def unwritable(path: object, error: OSError) -> OutputError:
+    found = error.strerror or error
+    return OutputError("cannot be written", where=path, found=found, do="free space or choose another place")
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    write_atomic(path, lambda file: file.write(data))
+
+
+def write_text(path: Path, text: str) -> None:
+    write_bytes(path, text.encode())
+
+
+def write_json(path: Path, value: object) -> None:
+    write_text(path, json.dumps(value, indent=2, sort_keys=False, allow_nan=False) + "\n")
+
+
+def sync_folder(folder: Path, disk: Disk = DISK) -> None:
+    """fsync the folder too, or a rename in it can vanish with the power."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        disk.sync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextmanager
+def folder_being_made(path: Path) -> Iterator[Path]:
+    """A folder that appears under `path` only once the block has ended well."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.mkdir(parents=True)
+    try:
+        yield part
+        for file in sorted(part.rglob("*")):
+            _sync(file)
+        part.rename(path)
+        sync_folder(path.parent)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def _sync(path: Path) -> None:
+    if path.is_dir():
+        sync_folder(path)
+        return
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def read_json(path: Path, error: type[UserError]) -> dict[str, Any]:
+    """The JSON object in a file, or `error` with one line on what is wrong with it."""
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as cause:
+        raise error("does not exist", where=path) from cause
+    except UnicodeDecodeError as cause:
+        raise error(
+            "is not UTF-8", where=path, found=f"byte {cause.start} is {cause.object[cause.start]:#x}"
+        ) from cause
+    except json.JSONDecodeError as cause:
+        raise error(
+            "is damaged", where=path, expected="JSON", found=f"{cause.msg} at line {cause.lineno}"
+        ) from cause
+    if not isinstance(value, dict):
+        raise error("is damaged", where=path, expected="a JSON object", found=type(value).__name__)
+    return value
+
+
+def digest_bytes(data: bytes | bytearray | memoryview) -> str:
+    return f"xxh3:{xxhash.xxh3_128_hexdigest(data)}"
+
+
+def digest_file(path: Path) -> str:
+    state = xxhash.xxh3_128()
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            state.update(chunk)
+    return f"xxh3:{state.hexdigest()}"
+
+
+def digest_json(value: Mapping[str, Any]) -> str:
+    """One digest for equal values, whatever the order of their keys."""
+    return digest_bytes(json.dumps(value, sort_keys=True, separators=(",", ":")).encode())
+
+
+def confine(folder: Path, name: str, error: type[UserError]) -> Path:
+    """`folder/name`, if that name stays inside the folder."""
+    pure = PurePosixPath(name)
+    if pure.is_absolute() or ".." in pure.parts or "\\" in name or not pure.parts:
+        raise error("names a file outside its folder", where=folder, found=repr(name))
+    return folder.joinpath(*pure.parts)

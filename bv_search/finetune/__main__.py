@@ -1,0 +1,80 @@
+"""bv-search finetune: fine-tune an encoder, keeping a stage at each fraction of an epoch."""
+
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+
+from bv_search.command import Command, Progress, Result, main, positive_int
+from bv_search.finetune import curve
+from bv_search.finetune.config import FinetuneConfig
+
+EXAMPLES = """
+  bv-search finetune --task mrpc --encoder bert-base-uncased --fractions 0.3,1 --out stages/mrpc
+  bv-search finetune --task squad2-span --encoder ./my-encoder --fractions 0.3,1,2 --data squad/ --out stages/
+  bv-search finetune --task ./my-task.yaml --encoder ./my-encoder --fractions 0 --data rows/ --out stages/mine
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--task", required=True, help="name of a task, or a YAML file that defines one")
+    parser.add_argument(
+        "--encoder", required=True, help="a transformers folder, or a name on the Hub (NAME or NAME@REVISION)"
+    )
+    parser.add_argument(
+        "--fractions",
+        required=True,
+        type=fractions,
+        metavar="F,…",
+        help="epochs after which a stage is kept; 0: as it is",
+    )
+    parser.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="folder for the stages")
+    parser.add_argument(
+        "--data", metavar="PATH", help="local folder or file of the task; without it, from the Hub"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, help="of head, order and dropout (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--learning-rate", type=float, default=2e-5, help="constant after warm-up (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--batch", type=positive_int, default=8, help="windows per step (default: %(default)s)"
+    )
+    parser.add_argument("--device", default="auto", help="auto, cpu or cuda (default: %(default)s)")
+
+
+def fractions(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise ArgumentTypeError(
+            f"invalid value {text!r}: give numbers with commas, such as 0.3,1,2"
+        ) from None
+
+
+def run_command(args: Namespace, progress: Progress) -> Result:
+    config = FinetuneConfig(
+        task=args.task,
+        encoder=args.encoder,
+        fractions=args.fractions,
+        out=args.out,
+        data=args.data,
+        seed=args.seed,
+        learning_rate=args.learning_rate,
+        batch=args.batch,
+        device=args.device,
+    )
+    stages = curve.run(config, progress)
+    return Result(text="\n".join(curve.describe(saved) for saved in stages), json=curve.to_json(stages))
+
+
+COMMAND = Command(
+    name="finetune",
+    summary="Fine-tune an encoder on a task, keeping a stage at each fraction of an epoch.",
+    examples=EXAMPLES,
+    add_arguments=add_arguments,
+    run=run_command,
+)
+
+if __name__ == "__main__":
+    sys.exit(main(COMMAND))

@@ -1,0 +1,60 @@
+"""Where fine-tuning runs: in this process, or on a machine of the Ray cluster that RAY_ADDRESS names.
+
+One encoder is trained by one process, so Ray has nothing to spread; it finds the machine with a GPU.
+"""
+
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import ray
+from ray.exceptions import RayTaskError
+
+from bv_search.cluster import ray_session
+from bv_search.errors import BvError
+from bv_search.finetune.config import FinetuneConfig
+from bv_search.finetune.workbench import Event, finetune
+from bv_search.tasks.task import Task
+
+
+def place(config: FinetuneConfig, task: Task) -> Iterator[Event]:
+    """The events of fine-tuning, from wherever it runs."""
+    if not os.environ.get("RAY_ADDRESS"):
+        return finetune(config, task)
+    return _on_cluster(_absolute(config), task)
+
+
+def _absolute(config: FinetuneConfig) -> FinetuneConfig:
+    """A worker elsewhere stands in another folder, on the same shared disk."""
+    return replace(
+        config,
+        out=config.out.resolve(),
+        encoder=_resolve(config.encoder),
+        data=None if config.data is None else _resolve(config.data),
+    )
+
+
+def _needs() -> dict[str, float]:
+    """One GPU where there is any, else every core of the largest machine: Ray gives as many threads."""
+    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+    if any(node.get("GPU", 0) >= 1 for node in nodes):
+        return {"num_gpus": 1, "num_cpus": 1}
+    return {"num_gpus": 0, "num_cpus": max(node.get("CPU", 1) for node in nodes)}
+
+
+def _resolve(name: str) -> str:
+    return str(Path(name).resolve()) if Path(name).exists() else name
+
+
+def _on_cluster(config: FinetuneConfig, task: Task) -> Iterator[Event]:
+    with ray_session():
+        # a second try would tell everything again; asking again keeps the finished stages
+        work = ray.remote(max_retries=0, **_needs())(finetune)
+        try:
+            for event in work.options(num_returns="streaming").remote(config, task):
+                yield ray.get(event)
+        except RayTaskError as error:
+            if isinstance(error.cause, BvError):
+                raise error.cause from None
+            raise

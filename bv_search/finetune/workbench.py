@@ -1,0 +1,180 @@
+"""The work: train once through all the fractions, score and keep a stage at each."""
+
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from bv_search.encoder.checkpoint import (
+    Checkpoint,
+    find_device,
+    load_base,
+    load_untrained,
+    save_checkpoint,
+    wrap,
+)
+from bv_search.encoder.identity import EncoderIdentity, digest_weights, identify
+from bv_search.encoder.predictions import Logits, predict_batches
+from bv_search.encoder.source import Source, find_source
+from bv_search.encoder.stage import Metrics, Stage, is_stage, read_stage, stage_name, write_stage
+from bv_search.encoder.training import TrainingSettings, train
+from bv_search.errors import EncoderError
+from bv_search.files import folder_being_made
+from bv_search.finetune.clock import Clock
+from bv_search.finetune.config import FinetuneConfig
+from bv_search.finetune.shelf import SavedStage, Settings, find_kept, shelf_locked
+from bv_search.tasks.dataset import load_dataset
+from bv_search.tasks.evaluation import Evaluation
+from bv_search.tasks.row import Dataset, Role
+from bv_search.tasks.task import Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """Progress; `stays` when it is a line of its own."""
+
+    text: str
+    stays: bool
+
+
+Event = Said | SavedStage
+
+
+def finetune(config: FinetuneConfig, task: Task) -> Iterator[Event]:
+    """Do the work, telling of it; stages come as they are written."""
+    source = find_source(config.encoder)
+    _refuse_stage(source)
+    device = find_device(config.device)
+    identity = identify(source)
+    # not with the user's seed: extraction must withhold the same select rows
+    dataset = load_dataset(task, config.data)
+    with shelf_locked(config.out):
+        kept = find_kept(config, _settings_of(config, task, identity, dataset))
+        for saved in kept.values():
+            yield Said(text=f"stage {saved.path} is there already: kept", stays=True)
+            yield saved
+        fractions = tuple(fraction for fraction in config.marks if fraction not in kept)
+        bench = _Bench(
+            config=config, task=task, source=source, identity=identity, dataset=dataset, device=device
+        )
+        if 0.0 in fractions:
+            yield bench.save_untouched()
+        if any(fractions):
+            yield from bench.train_through(tuple(f for f in fractions if f > 0))
+
+
+def _refuse_stage(source: Source) -> None:
+    """Its rows would be met again, uncounted, and its fraction would not be what it says."""
+    if is_stage(source.folder) and read_stage(source.folder).fraction > 0:
+        raise EncoderError(
+            "is a stage already",
+            where=source.id,
+            expected="an encoder that was not fine-tuned here",
+            do=f"give the one that it was made from, {read_stage(source.folder).encoder.id}",
+        )
+
+
+def _settings_of(config: FinetuneConfig, task: Task, identity: EncoderIdentity, dataset: Dataset) -> Settings:
+    return Settings(
+        task=task.to_json(),
+        encoder=identity.digest,
+        data=dataset.digest,
+        seed=config.seed,
+        learning_rate=config.learning_rate,
+        batch=config.batch,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Bench:
+    """Everything that a training run stands on."""
+
+    config: FinetuneConfig
+    task: Task
+    source: Source
+    identity: EncoderIdentity
+    dataset: Dataset
+    device: torch.device
+
+    def save_untouched(self) -> SavedStage:
+        return self._save(self._draft(0.0), load_base(self.source), np.zeros(0, np.uint64))
+
+    def train_through(self, fractions: tuple[float, ...]) -> Iterator[Event]:
+        checkpoint = load_untrained(self.source, self.task, seed=self.config.seed)
+        checkpoint.model.to(self.device)
+        yield Said(text=f"tokenising {self.dataset_size()} rows", stays=False)
+        windows = self._windows(Role.TRAIN, checkpoint)
+        held = {role: self._windows(role, checkpoint) for role in (Role.SELECT, Role.REPORT)}
+        keys = windows.column("key").to_numpy()
+        clock = Clock()
+        for step in train(checkpoint.model, self.task, windows, self._training(), fractions):
+            clock.count(step)
+            if clock.is_due():
+                yield Said(text=clock.describe(step), stays=False)
+            for fraction in step.reached:
+                assert step.met is not None
+                seen = np.unique(keys[step.met])
+                with clock.stopped():
+                    draft = self._draft(fraction, steps=step.number, seconds=clock.seconds, rows=len(seen))
+                    stage = yield from self._score(draft, checkpoint, held)
+                    yield self._save(stage, checkpoint, seen)
+
+    def dataset_size(self) -> int:
+        return sum(len(split.rows) for split in self.dataset.splits)
+
+    def _training(self) -> TrainingSettings:
+        return TrainingSettings(
+            learning_rate=self.config.learning_rate, batch=self.config.batch, seed=self.config.seed
+        )
+
+    def _windows(self, role: Role, checkpoint: Checkpoint) -> pa.Table:
+        return self.task.windows(self.dataset.rows(role), checkpoint.tokenizer)
+
+    def _draft(self, fraction: float, *, steps: int = 0, seconds: float = 0.0, rows: int = 0) -> Stage:
+        return Stage(
+            task=self.task.to_json(),
+            encoder=self.identity,
+            fraction=fraction,
+            seed=self.config.seed,
+            learning_rate=self.config.learning_rate,
+            batch=self.config.batch,
+            steps=steps,
+            rows=rows,
+            data=self.dataset.digest,
+            weights="",
+            metrics={},
+            interval=None,
+            seconds=round(seconds, 3),
+        )
+
+    def _score(
+        self, draft: Stage, checkpoint: Checkpoint, held: dict[Role, pa.Table]
+    ) -> Generator[Said, None, Stage]:
+        encoder = wrap(checkpoint, task=self.task, stage=None, predicts=True, device=self.device)
+        found: dict[Role, Evaluation] = {}
+        for role, windows in held.items():
+            logits: dict[int, Logits] = {}
+            for batch in predict_batches(encoder, windows):
+                logits |= batch
+                told = f"{len(logits):,} of {windows.num_rows:,} {role} windows"
+                yield Said(text=f"scoring stage {stage_name(draft.fraction)}: {told}", stays=False)
+            found[role] = self.task.evaluate(windows, [logits[i] for i in range(windows.num_rows)])
+        metrics = {role.value: _metrics_of(evaluation) for role, evaluation in found.items()}
+        low, high = found[Role.REPORT].interval()
+        return replace(draft, metrics=metrics, interval=(float(low), float(high)))
+
+    def _save(self, draft: Stage, checkpoint: Checkpoint, seen: np.ndarray) -> SavedStage:
+        path = self.config.out / stage_name(draft.fraction)
+        with folder_being_made(path) as folder:
+            save_checkpoint(folder, checkpoint)
+            stage = replace(draft, weights=digest_weights(folder))
+            write_stage(folder, stage, seen)
+        return SavedStage(path=path, stage=stage, kept=False)
+
+
+def _metrics_of(evaluation: Evaluation) -> Metrics:
+    return {"score": float(evaluation.score)} | {
+        name: float(value) for name, value in evaluation.metrics.items()
+    }

@@ -1,0 +1,29 @@
+"""Weights that mix the layers into one: learned (softmax and a scale) or the plain mean."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+
+class Mix(nn.Module):
+    def __init__(self, layers: int, *, learned: bool) -> None:
+        super().__init__()
+        self.layers = layers
+        self.logits_L = nn.Parameter(torch.zeros(layers)) if learned else None
+        self.scale = nn.Parameter(torch.ones(1)) if learned else None
+
+    def weights_L(self) -> Tensor:
+        if self.logits_L is None or self.scale is None:
+            return torch.full((self.layers,), 1.0 / self.layers)
+        return self.logits_L.softmax(dim=0) * self.scale
+
+    def initialise(self) -> None:
+        """Start as the plain mean."""
+        if self.logits_L is not None and self.scale is not None:
+            nn.init.zeros_(self.logits_L)
+            nn.init.ones_(self.scale)
+
+
+def stack_mixes(mixes: Sequence[Mix], like: Tensor) -> Tensor:
+    return torch.stack([mix.weights_L().to(like.device) for mix in mixes])

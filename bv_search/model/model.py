@@ -1,0 +1,199 @@
+"""A model: heads on an encoder, or several of them and the encoder combined; a folder on disk.
+
+model.json                      the task, the encoder by place and digest, the method, the members
+heads/0/ heads/1/ …             each a head as `save_pretrained` writes it
+encoder/                        the encoder itself, where it was bundled
+"""
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bv_search.encoder.checkpoint import load_encoder
+from bv_search.encoder.encoder import Encoder
+from bv_search.encoder.source import find_source
+from bv_search.errors import EncoderError, HeadError, OutputError
+from bv_search.files import confine, folder_being_made, read_json, write_json
+from bv_search.heads.head import Head
+from bv_search.model.channels import Channels
+from bv_search.model.combine import Method
+from bv_search.store.manifest import EncoderEntry
+from bv_search.tasks.registry import task_from_json
+from bv_search.tasks.task import Task
+
+MODEL_FILE, HEADS, ENCODER = "model.json", "heads", "encoder"
+FORMAT_VERSION = 1
+ENCODER_NAME = "encoder"  # the member that is the encoder's own predictions
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderReference:
+    """Which encoder a model needs: where it was, and the digest that it must have wherever it is now."""
+
+    id: str
+    revision: str | None
+    digest: str
+    place: str
+
+    @classmethod
+    def of(cls, entry: EncoderEntry) -> "EncoderReference":
+        return cls(id=entry.id, revision=entry.revision, digest=entry.digest, place=entry.stage or entry.id)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "EncoderReference":
+        """From a manifest's or a head's entry, or from a saved model's."""
+        return cls(
+            id=value["id"],
+            revision=value["revision"],
+            digest=value["digest"],
+            place=value.get("place") or value.get("stage") or value["id"],
+        )
+
+    def load(self, place: str | Path | None = None, *, device: str = "auto") -> Encoder:
+        """The encoder from its place, or from another; another encoder is refused."""
+        try:
+            encoder = load_encoder(place or self.place, device=device)
+        except EncoderError as cause:
+            if place is not None:
+                raise
+            raise EncoderError(
+                "the model's encoder is not there",
+                where=self.place,
+                expected=f"the encoder with digest {self.digest}",
+                found=cause.what,
+                do="put it back, or say where it is with --encoder",
+            ) from cause
+        if encoder.identity.digest != self.digest:
+            raise EncoderError(
+                "is not the encoder that the model's heads were trained on",
+                where=place or self.place,
+                expected=f"digest {self.digest}",
+                found=encoder.identity.digest,
+                do="give that stage with --encoder",
+            )
+        return encoder
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Member:
+    name: str
+    head: Head | None  # None: the encoder's own predictions
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Model:
+    """Everything that turns rows into answers but the encoder's weights, which it names or brings along."""
+
+    task: Task
+    encoder: EncoderReference
+    channels: Channels
+    method: Method
+    members: tuple[Member, ...]
+    store: str | None = None  # where the hidden states were that its heads learned on
+
+    @property
+    def heads(self) -> list[Head]:
+        return [member.head for member in self.members if member.head is not None]
+
+    @property
+    def name(self) -> str:
+        if len(self.members) == 1:
+            return self.members[0].name
+        return "ensemble"
+
+    @property
+    def parameters(self) -> int:
+        """Of the heads; the encoder's are not counted."""
+        return sum(head.parameter_count() for head in self.heads)
+
+    def load_encoder(self, place: str | Path | None = None, *, device: str = "auto") -> Encoder:
+        encoder = self.encoder.load(place, device=device)
+        self.channels.check(encoder)
+        return encoder
+
+    def save_pretrained(self, folder: str | Path, *, bundle: bool = False) -> Path:
+        """Write the model, whole or not at all. With `bundle` the encoder goes with it."""
+        folder = Path(folder)
+        if folder.exists():
+            raise OutputError("already exists", where=folder, do="choose another place, or delete it")
+        with folder_being_made(folder) as part:
+            for number, head in enumerate(self.heads):
+                head.save_pretrained(part / HEADS / str(number))
+            if bundle:
+                shutil.copytree(self._checked_encoder(), part / ENCODER)
+            write_json(part / MODEL_FILE, self.to_json())
+        return folder
+
+    def to_json(self) -> dict[str, Any]:
+        numbers = iter(range(len(self.members)))
+        return {
+            "format_version": FORMAT_VERSION,
+            "task": self.task.to_json(),
+            "encoder": {
+                "id": self.encoder.id,
+                "revision": self.encoder.revision,
+                "digest": self.encoder.digest,
+                "place": self.encoder.place,
+            },
+            "channels": self.channels.to_json(),
+            "store": self.store,
+            "method": str(self.method),
+            "members": [
+                {
+                    "name": member.name,
+                    "weight": member.weight,
+                    "head": None if member.head is None else f"{HEADS}/{next(numbers)}",
+                }
+                for member in self.members
+            ],
+        }
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path) -> "Model":
+        folder = Path(folder)
+        value = read_json(folder / MODEL_FILE, HeadError)
+        if value.get("format_version") != FORMAT_VERSION:
+            raise HeadError(
+                "is of another version",
+                where=folder / MODEL_FILE,
+                expected=FORMAT_VERSION,
+                found=value.get("format_version"),
+            )
+        try:
+            model = cls(
+                task=task_from_json(value["task"]),
+                encoder=EncoderReference.from_json(value["encoder"]),
+                channels=Channels.from_json(value["channels"]),
+                store=value["store"],
+                method=Method(value["method"]),
+                members=tuple(_member(folder, each) for each in value["members"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as cause:
+            raise HeadError(
+                "is damaged", where=folder / MODEL_FILE, expected="a saved model", found=cause
+            ) from cause
+        if (folder / ENCODER).is_dir():
+            bundled = replace(model.encoder, place=str(folder / ENCODER))
+            return replace(model, encoder=bundled)
+        return model
+
+    def _checked_encoder(self) -> Path:
+        """The folder of the encoder, once its digest has been seen to be the right one."""
+        self.encoder.load(device="cpu")
+        return find_source(self.encoder.place).folder
+
+
+def is_model(folder: Path) -> bool:
+    return (folder / MODEL_FILE).is_file()
+
+
+def _member(folder: Path, value: Mapping[str, Any]) -> Member:
+    head = value["head"]
+    return Member(
+        name=value["name"],
+        weight=float(value["weight"]),
+        head=None if head is None else Head.from_pretrained(confine(folder, head, HeadError)),
+    )

@@ -1,0 +1,109 @@
+"""A run's best model into MLflow: logged to the study's run, and a new version in the registry."""
+
+import io
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from bv_search.errors import RunError
+from bv_search.model.model import Model
+from bv_search.run.mlflow import MlflowMirror
+from bv_search.run.tracking import reaching
+from bv_search.tasks.task import Kind, Task
+
+CODE = Path(__file__).with_name("pyfunc.py")
+EXAMPLES = ("Who wrote the report?", "The report was written by Ada in June.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Registered:
+    name: str
+    version: str
+    uri: str  # for mlflow.pyfunc.load_model
+
+
+def registered_name(task: Task) -> str:
+    return f"bv_search-{task.name}"
+
+
+def register(model: Model, mirror: MlflowMirror, *, bundle: bool = False) -> Registered | None:
+    """The new version, or None where MLflow could not be reached (`mirror.trouble` says why)."""
+    try:
+        with reaching(mirror.uri), tempfile.TemporaryDirectory() as folder:
+            saved = model.save_pretrained(Path(folder) / "model", bundle=bundle)
+            return _log(model, mirror, saved)
+    except RunError as error:
+        mirror.trouble = str(error)
+        return None
+
+
+def _log(model: Model, mirror: MlflowMirror, saved: Path) -> Registered:
+    import mlflow
+
+    name = registered_name(model.task)
+    with _fluent(mirror.uri), mlflow.start_run(run_id=mirror.parent_id):
+        logged = mlflow.pyfunc.log_model(
+            name="model",
+            python_model=str(CODE),
+            artifacts={"model": str(saved)},
+            signature=_signature(model.task),
+            input_example=_example(model.task),
+            pip_requirements=_requirements(),
+            registered_model_name=name,
+            metadata={"bv.encoder": model.encoder.digest, "bv.model": model.name, "bv.task": model.task.name},
+        )
+    number = str(logged.registered_model_version)
+    return Registered(name=name, version=number, uri=f"models:/{name}/{number}")
+
+
+@contextmanager
+def _fluent(uri: str) -> Iterator[None]:
+    """Logging a model goes by MLflow's global state, which is put back as it was.
+
+    It writes the address into the environment too, where a later run would take it for the user's wish; and
+    it talks on standard error, which is the user's progress.
+    """
+    import mlflow
+
+    before = mlflow.get_tracking_uri() if mlflow.is_tracking_uri_set() else None
+    mlflow.set_tracking_uri(uri)
+    try:
+        with redirect_stderr(io.StringIO()):
+            yield
+    finally:
+        mlflow.set_tracking_uri(before)
+
+
+def _columns(task: Task) -> tuple[str, ...]:
+    from bv_search.model.pyfunc import input_columns
+
+    return input_columns(task)
+
+
+def _example(task: Task) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame([dict(zip(_columns(task), EXAMPLES, strict=False))])
+
+
+def _signature(task: Task) -> Any:
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, Schema
+
+    answer = "double" if task.kind is Kind.REGRESSION else "string"
+    return ModelSignature(
+        inputs=Schema([ColSpec("string", name) for name in _columns(task)]),
+        outputs=Schema([ColSpec(answer, "prediction")]),
+    )
+
+
+def _requirements() -> list[str]:
+    """Named, or MLflow would start the model once more to find them out."""
+    try:
+        return [f"bv-search=={version('bv-search')}", f"mlflow=={version('mlflow')}"]
+    except PackageNotFoundError:
+        return [f"mlflow=={version('mlflow')}"]

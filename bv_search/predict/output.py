@@ -1,0 +1,58 @@
+"""Answers as a file: SQuAD's official predictions, JSON lines, or the table that GLUE's server takes."""
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bv_search.errors import OutputError
+from bv_search.files import write_text
+from bv_search.tasks.task import Kind
+
+Rows = Sequence[Mapping[str, Any]]
+
+
+def as_json(rows: Rows) -> str:
+    """{id: answer}: what SQuAD's official script evaluates."""
+    return json.dumps({row["id"]: row["prediction"] for row in rows}, ensure_ascii=False, indent=1) + "\n"
+
+
+def as_jsonl(rows: Rows) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+
+
+def as_tsv(rows: Rows) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
+    writer.writerow(["index", "prediction"])
+    writer.writerows([row["id"], row["prediction"]] for row in rows)
+    return text.getvalue()
+
+
+FORMATS: dict[str, Callable[[Rows], str]] = {".json": as_json, ".jsonl": as_jsonl, ".tsv": as_tsv}
+
+
+def default_suffix(kind: Kind) -> str:
+    return ".json" if kind is Kind.SPAN else ".jsonl"
+
+
+def check_output(path: Path, *, overwrite: bool) -> None:
+    """Refuse before any work."""
+    if path.suffix not in FORMATS:
+        raise OutputError(
+            "has an unknown ending",
+            where=path,
+            expected=f"one of {', '.join(FORMATS)}",
+            found=path.suffix or "none",
+        )
+    if path.is_dir() or (path.exists() and not overwrite):
+        raise OutputError("already exists", where=path, do="choose another --out, or say --overwrite")
+    nearest = next(parent for parent in path.resolve().parents if parent.exists())
+    if not nearest.is_dir():
+        raise OutputError("cannot be written", where=path, found=f"{nearest} is a file")
+
+
+def write_answers(path: Path, rows: Rows) -> None:
+    write_text(path, FORMATS[path.suffix](rows))

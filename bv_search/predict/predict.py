@@ -1,0 +1,102 @@
+"""Predicting: which model answers which rows, and where the answers go."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bv_search.command import Progress
+from bv_search.errors import StoreError, UserError
+from bv_search.model.answer import Answers, answer_rows, answer_store
+from bv_search.model.model import Model
+from bv_search.model.source import is_run, open_model
+from bv_search.predict.output import check_output, default_suffix, write_answers
+from bv_search.run.folder import Run
+from bv_search.run.roles import open_store
+from bv_search.store.store import Store
+from bv_search.tasks.dataset import load_dataset, read_rows
+from bv_search.tasks.row import Role, Row
+from bv_search.tasks.task import Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictConfig:
+    place: str  # a run, a trial's folder, a head's folder or a saved model
+    member: str | None = None  # of a run: a trial, best, smallest, ensemble or encoder
+    store: str | None = None  # answer the report rows of this store, by its hidden states
+    data: str | None = None  # answer the rows of this file (a folder: its report rows), by way of the encoder
+    encoder: str | None = None  # where the model's encoder is now
+    out: str | None = None  # .json, .jsonl or .tsv; by default beside the model
+    overwrite: bool = False
+    device: str = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictResult:
+    out: Path
+    model: Model
+    answers: Answers
+
+    def to_json(self) -> dict[str, Any]:
+        value = {"predictions": len(self.answers.rows), "out": str(self.out), "model": self.model.name}
+        if self.answers.evaluation is None:
+            return value
+        evaluation = self.answers.evaluation
+        interval = list(evaluation.interval())
+        return {**value, "metrics": evaluation.metrics, "score": evaluation.score, "interval": interval}
+
+    def text(self) -> str:
+        lines = [f"{len(self.answers.rows):,} predictions of {self.model.name} in {self.out}"]
+        if (evaluation := self.answers.evaluation) is not None:
+            low, high = evaluation.interval()
+            lines.append(f"score {evaluation.score:.4f}, 95 % interval {low:.4f} to {high:.4f}")
+            lines.append("  ".join(f"{name} {value:.4f}" for name, value in evaluation.metrics.items()))
+        return "\n".join(lines)
+
+
+def run(config: PredictConfig, progress: Progress) -> PredictResult:
+    """Everything that can be wrong with the request is looked at before any work."""
+    if config.store is not None and config.data is not None:
+        raise UserError("both --store and --data are given", expected="one of them", do="leave one away")
+    if config.out is not None:
+        check_output(Path(config.out), overwrite=config.overwrite)
+    other = None if config.store is None else Store.open(config.store)
+    model = open_model(config.place, member=config.member, store=other)
+    out = Path(config.out) if config.out else default_out(config, model)
+    answers = _answer(config, model, other, progress)
+    write_answers(out, answers.rows)
+    return PredictResult(out=out, model=model, answers=answers)
+
+
+def default_out(config: PredictConfig, model: Model) -> Path:
+    """One file per model and source, which the next run of the same command replaces."""
+    source = Path(config.data or config.store or "own-report").stem
+    name = f"{model.name.replace('/', '-')}-{source}{default_suffix(model.task.kind)}"
+    return Path(config.place) / "predictions" / name
+
+
+def _answer(config: PredictConfig, model: Model, other: Store | None, progress: Progress) -> Answers:
+    if config.data is None:
+        return answer_store(model, other or _own_store(config, model), progress=progress)
+    rows = rows_of(model.task, Path(config.data))
+    encoder = model.load_encoder(config.encoder, device=config.device)
+    return answer_rows(model, encoder, rows, progress=progress)
+
+
+def rows_of(task: Task, place: Path) -> tuple[Row, ...]:
+    """The rows of a file, labelled or not; of a folder with a data set, the ones to report on."""
+    if not place.is_dir():
+        return read_rows(task, place)
+    splits = load_dataset(task, str(place)).splits
+    return tuple(row for split in splits if split.role == Role.REPORT for row in split.rows)
+
+
+def _own_store(config: PredictConfig, model: Model) -> Store:
+    if is_run(Path(config.place)):
+        return open_store(Run.open(config.place))
+    if model.store is None or ("://" not in model.store and not Path(model.store).exists()):
+        raise StoreError(
+            "the store that the model was made on is not there",
+            where=model.store,
+            do="name rows with --data, or a store with --store",
+        )
+    return Store.open(model.store)

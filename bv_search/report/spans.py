@@ -1,0 +1,80 @@
+"""What models do with questions that have an answer, and with those that have none."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from bv_search.report.facts import Facts, Standing
+from bv_search.tasks.span import best_spans
+from bv_search.tasks.squad_score import EXACT, HAS_ANSWER, score_text
+from bv_search.tasks.task import Kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpanFacts:
+    """Shares are of 1; None where there is nothing to take a share of."""
+
+    role: str
+    has_answer: float | None  # exact match on questions with an answer
+    no_answer: float | None  # … and without
+    silent: float | None  # of wrong ones with an answer: said that there is none
+    second: float | None  # of all wrong ones: the second choice would have been right
+    alone: int  # right where the encoder is wrong
+    lost: int  # wrong where the encoder is right
+    alone_words: float | None  # mean words of the passages of those
+    lost_words: float | None
+
+
+def span_facts(facts: Facts) -> list[SpanFacts]:
+    if facts.task.kind is not Kind.SPAN:
+        return []
+    reference = facts.standings[0].evaluation.outcome[:, EXACT] if facts.standings else None
+    return [_facts_of(standing, facts.index, reference) for standing in facts.standings]
+
+
+def _facts_of(standing: Standing, index: pa.Table, reference: np.ndarray | None) -> SpanFacts:
+    best = best_spans(index, standing.logits)
+    outcome = standing.evaluation.outcome
+    right, answered = outcome[:, EXACT] == 1.0, outcome[:, HAS_ANSWER] == 1.0
+    silent = np.array([text == "" for text in best.texts(index)])
+    words = _passage_words(index, best.first_window)
+    theirs = right if reference is None else reference == 1.0
+    return SpanFacts(
+        role=standing.role,
+        has_answer=_share(right[answered]),
+        no_answer=_share(right[~answered]),
+        silent=_share(silent[answered & ~right]),
+        second=_share(_second_right(standing, index)[~right]),
+        alone=int((right & ~theirs).sum()),
+        lost=int((theirs & ~right).sum()),
+        alone_words=_mean(words[right & ~theirs]),
+        lost_words=_mean(words[theirs & ~right]),
+    )
+
+
+def _second_right(standing: Standing, index: pa.Table) -> np.ndarray:
+    """Whether the runner-up of "no answer" and the best span would have been exactly right."""
+    best = best_spans(index, standing.logits)
+    golds = index["golds"].combine_chunks().take(pa.array(best.first_window)).to_pylist()
+    passages = index["passage"].combine_chunks().take(pa.array(best.window)).to_pylist()
+    found = []
+    for number, (gold, passage) in enumerate(zip(golds, passages, strict=True)):
+        said_none = best.score[number] <= best.null[number]
+        second = passage[best.start[number] : best.end[number]] if said_none else ""
+        found.append(score_text(second, gold)[EXACT] == 1.0)
+    return np.array(found, dtype=bool)
+
+
+def _passage_words(index: pa.Table, rows: np.ndarray) -> np.ndarray:
+    passages: Sequence[str] = index["passage"].combine_chunks().take(pa.array(rows)).to_pylist()
+    return np.array([len(passage.split()) for passage in passages], dtype=np.float64)
+
+
+def _share(values: np.ndarray) -> float | None:
+    return float(values.mean()) if len(values) else None
+
+
+def _mean(values: np.ndarray) -> float | None:
+    return float(values.mean()) if len(values) else None

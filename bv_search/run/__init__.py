@@ -1,0 +1,24 @@
+"""A run folder: one study, its trials, and everything that they left behind."""
+
+from bv_search.run.folder import Run
+from bv_search.run.journal import Journal
+from bv_search.run.leaderboard import leaderboard, leaderboard_text, write_leaderboard
+from bv_search.run.predictions import Predictions, read_predictions, write_predictions
+from bv_search.run.study import Study, versions
+from bv_search.run.trial import Rung, TrialRecord, fold
+
+__all__ = [
+    "Journal",
+    "Predictions",
+    "Run",
+    "Rung",
+    "Study",
+    "TrialRecord",
+    "fold",
+    "leaderboard",
+    "leaderboard_text",
+    "read_predictions",
+    "versions",
+    "write_leaderboard",
+    "write_predictions",
+]

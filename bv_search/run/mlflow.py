@@ -1,0 +1,269 @@
+"""A run's mirror in MLflow: a parent run per study, a child run per trial, written in batches by the driver.
+
+The journal is the truth and this is a copy: `sync` brings the copy up to date, however often it is called and
+whatever an earlier process had already written.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from bv_search.errors import RunError
+from bv_search.run.folder import ENSEMBLE, LEADERBOARD, REPORT_HTML, REPORT_MD, STUDY, Run
+from bv_search.run.leaderboard import best, flat
+from bv_search.run.tracking import Tracking, connect, reaching
+from bv_search.run.trial import DONE, RUNNING, STOPPED, TrialRecord
+
+RUN_TAG, TRIAL_TAG, ATTEMPT_TAG, STATUS_TAG = "bv.run", "bv.trial", "bv.attempt", "bv.status"
+PARENT_FILES = (STUDY, LEADERBOARD, ENSEMBLE, REPORT_HTML, REPORT_MD)
+PAGE = 1000
+VALUE_LIMIT = 500  # characters of a parameter
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Child:
+    """What MLflow already knows of a trial."""
+
+    id: str
+    attempt: str
+    rungs: int
+    status: str
+
+
+class MlflowMirror:
+    """Connects at once, so that a wrong address is told before any work; later failures stop no search."""
+
+    def __init__(self, run: Run, tracking_uri: str | None = None) -> None:
+        self._run = run
+        self._tracking = connect(run.path.resolve().parent, task=run.study.task_name, uri=tracking_uri)
+        self.trouble: str | None = None  # the last failure, cleared by the next success
+        with reaching(self.uri):
+            self._children = self._find_children()
+            self.parent_id = self._find_parent() or self._create_parent()
+
+    @property
+    def uri(self) -> str:
+        return self._tracking.uri
+
+    @property
+    def tracking(self) -> Tracking:
+        return self._tracking
+
+    @property
+    def ui_command(self) -> str:
+        """What to type to look at it."""
+        if self.uri.startswith("http"):
+            return f"open {self.uri}"
+        return f"mlflow ui --backend-store-uri {self.uri}"
+
+    def sync(self) -> bool:
+        """Copy what the journal has and MLflow has not; False means that the next call tries again."""
+        try:
+            with reaching(self.uri):
+                for record in self._run.trials():
+                    self._sync_trial(record)
+        except RunError as error:
+            self.trouble = str(error)
+            return False
+        self.trouble = None
+        return True
+
+    def close(self, status: str = "FINISHED") -> bool:
+        """Bring everything up to date, add the run's files, and end the parent run."""
+        if not self.sync():
+            return False
+        try:
+            with reaching(self.uri):
+                self._log(self.parent_id, metrics=self._study_metrics())
+                self.log_files()
+                self._tracking.client.set_terminated(self.parent_id, status=status)
+        except RunError as error:
+            self.trouble = str(error)
+        return self.trouble is None
+
+    def log_files(self, paths: Iterable[Path] | None = None) -> None:
+        """Copy files of the run, by default all that it has of the usual ones, to the parent run."""
+        for path in paths or (self._run.path / name for name in PARENT_FILES):
+            if path.exists():
+                self._tracking.client.log_artifact(self.parent_id, str(path))
+
+    def child_id(self, trial: str) -> str | None:
+        child = self._children.get(trial)
+        return child.id if child else None
+
+    def _sync_trial(self, record: TrialRecord) -> None:
+        child = self._children.get(record.id)
+        if child is not None and child.attempt != _attempt(record):
+            self._tracking.client.delete_run(child.id)  # an attempt that was lost and is repeated
+            child = None
+        if child is None:
+            child = self._create_child(record)
+        if child.status != RUNNING or (record.status == RUNNING and child.rungs == len(record.rungs)):
+            return
+        self._log(
+            child.id,
+            metrics=[
+                *_rung_metrics(record, child.rungs),
+                *(_final_metrics(record) if record.finished else []),
+            ],
+        )
+        if record.finished:
+            self._finish_child(child.id, record)
+        self._children[record.id] = replace(child, rungs=len(record.rungs), status=record.status)
+
+    def _finish_child(self, child: str, record: TrialRecord) -> None:
+        folder = self._run.trial_folder(record.id)
+        if record.status in {DONE, STOPPED} and folder.is_dir():
+            self._tracking.client.log_artifacts(child, str(folder), "head")
+        if record.reason:
+            self._tracking.client.set_tag(child, "bv.reason", record.reason[:VALUE_LIMIT])
+        # the status last: a child without it is brought up to date by the next process
+        self._tracking.client.set_tag(child, STATUS_TAG, record.status)
+        ended = None if record.finished_at is None else _milliseconds(record.finished_at)
+        self._tracking.client.set_terminated(
+            child, status="FINISHED" if record.status in {DONE, STOPPED} else "FAILED", end_time=ended
+        )
+
+    def _create_child(self, record: TrialRecord) -> _Child:
+        created = self._tracking.client.create_run(
+            self._tracking.experiment,
+            start_time=_milliseconds(record.suggested),
+            run_name=record.id,
+            tags={
+                "mlflow.parentRunId": self.parent_id,
+                "mlflow.source.name": "bv_search",
+                RUN_TAG: self._run.study.id,
+                TRIAL_TAG: record.id,
+                ATTEMPT_TAG: _attempt(record),
+                STATUS_TAG: RUNNING,
+            },
+        )
+        self._log(created.info.run_id, params=flat(record.config))
+        child = _Child(id=created.info.run_id, attempt=_attempt(record), rungs=0, status=RUNNING)
+        self._children[record.id] = child
+        return child
+
+    def _create_parent(self) -> str:
+        study = self._run.study
+        created = self._tracking.client.create_run(
+            self._tracking.experiment,
+            run_name=study.name,
+            tags={
+                "mlflow.source.name": "bv_search",
+                RUN_TAG: study.id,
+                TRIAL_TAG: "",
+                "bv.folder": str(self._run.path.resolve()),
+            },
+        )
+        self._log(created.info.run_id, params=_study_params(self._run))
+        return str(created.info.run_id)
+
+    def _find_parent(self) -> str | None:
+        for found in self._search(f"tags.`{RUN_TAG}` = '{self._run.study.id}' and tags.`{TRIAL_TAG}` = ''"):
+            return str(found.info.run_id)
+        return None
+
+    def _find_children(self) -> dict[str, _Child]:
+        found = {}
+        for run in self._search(f"tags.`{RUN_TAG}` = '{self._run.study.id}'"):
+            tags = run.data.tags
+            if tags[TRIAL_TAG]:
+                found[tags[TRIAL_TAG]] = _Child(
+                    id=run.info.run_id, attempt=tags[ATTEMPT_TAG], rungs=0, status=tags[STATUS_TAG]
+                )
+        return found
+
+    def _search(self, query: str) -> Iterator[Any]:
+        token = None
+        while True:
+            page = self._tracking.client.search_runs(
+                [self._tracking.experiment], query, max_results=PAGE, page_token=token
+            )
+            yield from page
+            token = page.token
+            if not token:
+                return
+
+    def _study_metrics(self) -> list[Any]:
+        records = self._run.trials()
+        values: dict[str, float | None] = {
+            "trials": float(len(records)),
+            "failed": float(sum(record.status == "failed" for record in records)),
+        }
+        if self._run.study.baseline:
+            values["encoder_score"] = self._run.study.baseline.get("report_score")
+        if ranked := best(records):
+            values |= {"select_score": ranked[0].score, "report_score": ranked[0].report_score}
+        if ensemble := self._run.ensemble():
+            values["ensemble_score"] = ensemble["score"]
+        at = max([record.finished_at or record.suggested for record in records], default=0.0)
+        return _metrics(values, at=at, step=0)
+
+    def _log(self, run: str, *, metrics: Iterable[Any] = (), params: Mapping[str, Any] | None = None) -> None:
+        from mlflow.entities import Param
+
+        pending = iter(metrics)
+        items = [Param(_key(name), str(value)[:VALUE_LIMIT]) for name, value in (params or {}).items()]
+        for start in range(0, len(items), 100):
+            self._tracking.client.log_batch(run, params=items[start : start + 100])
+        while batch := list(islice(pending, PAGE)):
+            self._tracking.client.log_batch(run, metrics=batch)
+
+
+def _rung_metrics(record: TrialRecord, known: int) -> Iterator[Any]:
+    for rung in record.rungs[known:]:
+        yield from _metrics({"select_score": rung.score}, at=rung.at, step=rung.rows)
+
+
+def _final_metrics(record: TrialRecord) -> list[Any]:
+    values = {
+        "report_score": record.report_score,
+        "parameters": record.parameters,
+        "percent": record.percent,
+        "rows": record.rows,
+        "seconds": record.seconds,
+    }
+    if not record.rungs:
+        values["select_score"] = record.score
+    return _metrics(values, at=record.finished_at or 0.0, step=record.rows)
+
+
+def _metrics(values: Mapping[str, float | None], *, at: float, step: int) -> list[Any]:
+    """Times come from the journal, so that a point which is written twice is one point."""
+    from mlflow.entities import Metric
+
+    return [
+        Metric(name, float(value), _milliseconds(at), step)
+        for name, value in values.items()
+        if value is not None
+    ]
+
+
+def _study_params(run: Run) -> dict[str, Any]:
+    study = run.study
+    return {
+        "task": study.task_name,
+        "store": study.store,
+        "store_digest": study.store_digest,
+        "searcher": study.searcher,
+        "scheduler": study.scheduler,
+        "trials": study.trials,
+        "seed": study.seed,
+        "pack": study.pack,
+        "data_fraction": study.data_fraction,
+        "encoder_parameters": study.encoder_parameters,
+    }
+
+
+def _attempt(record: TrialRecord) -> str:
+    return f"{record.suggested:.3f}"
+
+
+def _milliseconds(seconds: float) -> int:
+    return round(seconds * 1000)
+
+
+def _key(name: str) -> str:
+    return "".join(letter if letter.isalnum() or letter in "_-./ " else "_" for letter in name)

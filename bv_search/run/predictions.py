@@ -1,0 +1,89 @@
+"""Predictions of one model on one role: logits per window, in a Parquet file that knows its own digest."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import xxhash
+
+from bv_search.errors import RunError
+from bv_search.files import write_atomic
+
+SCHEMA = pa.schema([pa.field("id", pa.string()), pa.field("logits", pa.list_(pa.float32()))])
+DIGEST, WIDTH = b"bv.digest", b"bv.width"
+FLAT = "flat"  # one vector per window; a number is the width of its (tokens, width) matrix
+
+
+@dataclass(frozen=True)
+class Predictions:
+    ids: tuple[str, ...]  # of windows
+    logits: list[np.ndarray]  # (tokens, 2) for spans, (C,) otherwise
+
+
+def write_predictions(path: Path, ids: Sequence[str], logits: Sequence[np.ndarray]) -> Path:
+    """Write whole or not at all."""
+    assert len(ids) == len(logits), (len(ids), len(logits))
+    width = str(logits[0].shape[1]) if logits and logits[0].ndim == 2 else FLAT
+    values = np.concatenate([item.reshape(-1) for item in logits]) if logits else np.empty(0)
+    values = np.ascontiguousarray(values, dtype=np.float32)
+    offsets = np.zeros(len(logits) + 1, dtype=np.int32)
+    np.cumsum([item.size for item in logits], out=offsets[1:])
+    table = pa.table(
+        [
+            pa.array(list(ids), pa.string()),
+            pa.ListArray.from_arrays(pa.array(offsets), pa.array(values)),
+        ],
+        schema=SCHEMA.with_metadata({DIGEST: _digest(ids, offsets, values), WIDTH: width}),
+    )
+    write_atomic(path, lambda file: pq.write_table(table, file, compression="zstd"))
+    return path
+
+
+def read_predictions(path: Path, *, ids: Sequence[str] | None = None) -> Predictions:
+    """Read and check. With `ids`, also check that they are for exactly these windows, in this order."""
+    try:
+        table = pq.read_table(path, memory_map=False)
+        metadata = table.schema.metadata or {}
+        digest, width = metadata[DIGEST], metadata[WIDTH].decode()
+        column = table.column("logits").combine_chunks()
+        found = tuple(table.column("id").to_pylist())
+        offsets, values = column.offsets.to_numpy(), column.values.to_numpy()
+    except FileNotFoundError as cause:
+        raise RunError("does not exist", where=path, expected="predictions of a trial") from cause
+    except (OSError, KeyError, pa.ArrowException, AttributeError) as cause:
+        raise RunError(
+            "is damaged", where=path, expected="predictions written by bv_search", found=cause
+        ) from cause
+    if (now := _digest(found, offsets, values)) != digest:
+        raise RunError(
+            "is damaged",
+            where=path,
+            expected=f"digest {digest.decode()}",
+            found=now.decode(),
+            do="run the trial again",
+        )
+    if ids is not None and found != tuple(ids):
+        raise RunError(
+            "belongs to other rows",
+            where=path,
+            expected=f"{len(ids)} windows of the run's store",
+            found=f"{len(found)} windows, of which some differ",
+            do="give the store that the run was made on",
+        )
+    return Predictions(found, _matrices(values, offsets, width))
+
+
+def _matrices(values: np.ndarray, offsets: np.ndarray, width: str) -> list[np.ndarray]:
+    pieces = [values[start:end] for start, end in pairwise(offsets)]
+    return pieces if width == FLAT else [piece.reshape(-1, int(width)) for piece in pieces]
+
+
+def _digest(ids: Sequence[str], offsets: np.ndarray, values: np.ndarray) -> bytes:
+    state = xxhash.xxh3_128("\n".join(ids).encode())
+    state.update(np.ascontiguousarray(offsets, dtype=np.int32).tobytes())
+    state.update(np.ascontiguousarray(values, dtype=np.float32).tobytes())
+    return f"xxh3:{state.hexdigest()}".encode()

@@ -1,0 +1,79 @@
+"""What a run reads of its store: the windows of a role, and the encoder's own logits for them.
+
+A role may have several splits (MNLI has two evaluation sets); everything here is over all of them, in the
+manifest's order, and predictions of trials are in that order too.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from bv_search.errors import StoreError
+from bv_search.run.folder import Run
+from bv_search.store.store import Store
+from bv_search.tasks.dataset import load_dataset
+from bv_search.tasks.row import Role
+
+SCORING = ("id", "row", "length", "label", "starts", "ends", "passage", "golds")
+
+
+def open_store(run: Run) -> Store:
+    """The store that a run was made on: where it was, or beside the run; the same one, or a StoreError."""
+    place = run.study.store
+    for candidate in (place, str(run.path / place)):
+        if "://" in candidate or Path(candidate).exists():
+            store = Store.open(candidate)
+            break
+    else:
+        raise StoreError(
+            "the run's store is not there",
+            where=place,
+            do="put it back, or start where the search was started",
+        )
+    if store.digest != run.study.store_digest:
+        raise StoreError(
+            f"is not the store that run {run.name} was made on",
+            where=store.path,
+            expected=f"digest {run.study.store_digest}",
+            found=store.digest,
+            do="give that store its old place back",
+        )
+    return store
+
+
+def role_index(store: Store, role: Role | str, columns: Sequence[str] = SCORING) -> pa.Table:
+    """What scoring needs of every window of a role."""
+    return pa.concat_tables([split.index_columns(list(columns)) for split in store.splits(role)])
+
+
+def role_ids(store: Store, role: Role | str) -> list[str]:
+    ids: list[str] = role_index(store, role, ["id"])["id"].to_pylist()
+    return ids
+
+
+def encoder_logits(store: Store, role: Role | str) -> list[np.ndarray] | None:
+    """The encoder's own predictions, or None where it was never fine-tuned."""
+    found: list[np.ndarray] = []
+    for split in store.splits(role):
+        logits = split.encoder_logits()
+        if logits is None:
+            return None
+        found.extend(logits)
+    return found
+
+
+def check_data(store: Store, data: str | None) -> None:
+    """Refuse data that the store was not made of; None asks nothing."""
+    if data is None:
+        return
+    found = load_dataset(store.task, data).digest
+    if found != store.manifest.data:
+        raise StoreError(
+            "was made of other data",
+            where=store.path,
+            expected=f"digest {store.manifest.data}",
+            found=f"{found} in {data}",
+            do="leave --data away, or give the data that the store was made of",
+        )

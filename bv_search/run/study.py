@@ -1,0 +1,80 @@
+"""What a run set out to do: the question, resolved, so that the folder explains itself."""
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+from uuid import uuid4
+
+from bv_search.errors import RunError
+
+FORMAT_VERSION = 1
+WATCHED = ("bv-search", "torch", "transformers", "ray", "optuna", "hyperopt", "mlflow", "numpy", "pyarrow")
+
+
+def versions() -> dict[str, str]:
+    """What a result was measured with."""
+    found = {"python": platform.python_version()}
+    for name in WATCHED:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """Everything that a resumed or repeated search must agree with."""
+
+    name: str  # the run's name
+    space: Mapping[str, Any]  # the resolved search space, as in its YAML
+    store: str  # path or URL of the activation store
+    store_digest: str  # of its manifest
+    task: Mapping[str, Any]  # the task's to_json(), with its "name"
+    searcher: str
+    scheduler: str
+    trials: int  # how many in all
+    seed: int
+    pack: str  # heads per pass: "auto" or a number
+    data_fraction: float  # of the store's train rows
+    encoder_parameters: int  # what `percent` is of
+    baseline: Mapping[str, Any] | None = None  # the encoder's own scores, as in the store's manifest
+    source: str = "store"  # where hidden states come from: "store", "live" or "auto"
+    versions: Mapping[str, str] = field(default_factory=versions)
+    id: str = field(default_factory=lambda: uuid4().hex)  # tells runs of one name apart on a shared server
+    format_version: int = FORMAT_VERSION
+
+    @property
+    def task_name(self) -> str:
+        return str(self.task["name"])
+
+    def to_json(self) -> dict[str, Any]:
+        return {item.name: _plain(getattr(self, item.name)) for item in fields(self)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], where: object = None) -> "Study":
+        known = {item.name for item in fields(cls)}
+        required = {item.name for item in fields(cls)} - {"baseline", "source", "versions", "id"}
+        if value.get("format_version") != FORMAT_VERSION:
+            raise RunError(
+                "is of another format version",
+                where=where,
+                expected=FORMAT_VERSION,
+                found=value.get("format_version"),
+                do="read it with the version of bv_search that wrote it",
+            )
+        if missing := sorted(required - value.keys()):
+            raise RunError("lacks fields of a study", where=where, found=", ".join(missing))
+        if unknown := sorted(value.keys() - known):
+            raise RunError("has fields that no study has", where=where, found=", ".join(unknown))
+        return cls(**dict(value))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value

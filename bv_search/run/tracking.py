@@ -1,0 +1,143 @@
+"""A connection to MLflow: a server by MLFLOW_TRACKING_URI, else one database in the folder of the runs."""
+
+import logging
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from bv_search.errors import RunError
+from bv_search.run.lock import exclusive
+
+DATABASE, ARTIFACTS, LOCK = "mlflow.db", "mlartifacts", ".mlflow.lock"
+QUIET = {
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",  # MLflow's own seven would hold up a search for minutes
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
+    "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tracking:
+    client: Any  # mlflow.MlflowClient
+    uri: str
+    experiment: str  # its id
+
+
+def default_uri(runs: Path) -> str:
+    return f"sqlite:///{runs.resolve() / DATABASE}"
+
+
+def find_uri(runs: Path, uri: str | None = None) -> str:
+    """What was asked for, else what the environment says, else the database beside the runs."""
+    return uri or os.environ.get("MLFLOW_TRACKING_URI") or default_uri(runs)
+
+
+def experiment_name(task: str) -> str:
+    return f"bv_search/{task}"
+
+
+def connect(runs: Path, *, task: str, uri: str | None = None) -> Tracking:
+    """A client and the task's experiment.
+
+    Two processes that first connect to one database race its migration, so connecting is under a lock.
+    """
+    uri = find_uri(runs, uri)
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    from mlflow import MlflowClient  # a second of imports, only where there is something to log
+
+    for logger in ("mlflow", "alembic"):
+        logging.getLogger(logger).setLevel(logging.WARNING)
+
+    own = uri == default_uri(runs)
+    with exclusive(runs / LOCK), reaching(uri):
+        if own:
+            _prepare_database(runs.resolve() / DATABASE)
+        client = MlflowClient(tracking_uri=uri)
+        root = (runs.resolve() / ARTIFACTS).as_uri() if own else None
+        return Tracking(client=client, uri=uri, experiment=_experiment(client, experiment_name(task), root))
+
+
+def _prepare_database(path: Path) -> None:
+    """A database of our own waits for the disk as little as is safe: it is a copy of the journals.
+
+    With MLflow's settings every trial costs a dozen waits, and a new database several hundred.
+    """
+    from sqlalchemy import Engine, event
+
+    if not path.exists():
+        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        event.listen(Engine, "connect", _never_wait)
+        try:
+            _migrate(part)
+        finally:
+            event.remove(Engine, "connect", _never_wait)
+        part.replace(path)
+    _write_ahead(path)
+
+
+def _migrate(path: Path) -> None:
+    from mlflow import MlflowClient
+
+    MlflowClient(tracking_uri=f"sqlite:///{path}").get_experiment_by_name("")
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _never_wait(connection: Any, _: object) -> None:
+    connection.execute("PRAGMA synchronous=OFF")
+
+
+@cache
+def _write_ahead(path: Path) -> None:
+    """A power cut may cost the last commits, which the next `sync` makes again, but not the database."""
+    from sqlalchemy import Engine, event
+
+    def relax(connection: Any, _: object) -> None:
+        if isinstance(connection, sqlite3.Connection):
+            files = [Path(file) for _, _, file in connection.execute("PRAGMA database_list") if file]
+            if path in files:
+                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA synchronous=NORMAL")
+
+    event.listen(Engine, "connect", relax)
+
+
+@contextmanager
+def reaching(uri: str) -> Iterator[None]:
+    """MLflow's failures as one line."""
+    from mlflow.exceptions import MlflowException
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (MlflowException, SQLAlchemyError, OSError, ImportError) as cause:
+        line = next(iter(str(cause).splitlines()), type(cause).__name__)
+        raise RunError(
+            "MLflow cannot be reached",
+            where=uri,
+            found=line[:300],
+            do="start that server, or unset MLFLOW_TRACKING_URI to use a database beside the runs",
+        ) from cause
+
+
+def _experiment(client: Any, name: str, root: str | None) -> str:
+    from mlflow.exceptions import MlflowException
+
+    found = client.get_experiment_by_name(name)
+    if found is None:
+        try:
+            return str(client.create_experiment(name, artifact_location=root))
+        except MlflowException:  # someone else made it first
+            found = client.get_experiment_by_name(name)
+            if found is None:
+                raise
+    if found.lifecycle_stage == "deleted":
+        client.restore_experiment(found.experiment_id)
+    return str(found.experiment_id)

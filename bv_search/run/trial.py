@@ -1,0 +1,107 @@
+"""A trial: one head's way through a run, folded from the journal's events."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+RUNNING, DONE, STOPPED, FAILED = "running", "done", "stopped", "failed"
+FINISHED = frozenset({DONE, STOPPED, FAILED})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rung:
+    """The end of a segment: what the head scored on `select` after so many rows."""
+
+    rows: int
+    score: float | None
+    seconds: float
+    at: float = 0.0  # seconds since 1970
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrialRecord:
+    id: str
+    config: Mapping[str, Any]  # flat, as the search space gave it
+    status: str = RUNNING  # running | done | stopped | failed
+    rows: int = 0  # of the train split, seen so far
+    score: float | None = None  # on select
+    report_score: float | None = None
+    interval: tuple[float, float] | None = None  # 95 %, of the report score
+    metrics: Mapping[str, float] = field(default_factory=dict)  # on report
+    parameters: int | None = None
+    percent: float | None = None  # of the encoder's parameters
+    seconds: float = 0.0  # of this head's share in passes
+    reason: str | None = None  # why it failed or was stopped
+    rungs: tuple[Rung, ...] = ()
+    suggested: float = 0.0  # seconds since 1970
+    finished_at: float | None = None
+
+    @property
+    def finished(self) -> bool:
+        return self.status in FINISHED
+
+    @property
+    def answers(self) -> bool:
+        """Whether the trial ended with a head that has a score on report."""
+        return self.status in {DONE, STOPPED} and self.score is not None and self.report_score is not None
+
+
+def fold(
+    events: Iterable[Mapping[str, Any]], *, encoder_parameters: int | None = None
+) -> dict[str, TrialRecord]:
+    """The state of every trial, in the order of first suggestion.
+
+    A trial that is suggested again starts again: that is how a resumed run repeats what it lost.
+    """
+    records: dict[str, TrialRecord] = {}
+    for event in events:
+        match event["event"]:
+            case "suggest":
+                records[event["trial"]] = TrialRecord(
+                    id=event["trial"], config=event["config"], suggested=event.get("at", 0.0)
+                )
+            case "segment":
+                records[event["trial"]] = _after_segment(records[event["trial"]], event)
+            case "finish":
+                records[event["trial"]] = _after_finish(records[event["trial"]], event, encoder_parameters)
+    return records
+
+
+def _after_segment(record: TrialRecord, event: Mapping[str, Any]) -> TrialRecord:
+    rung = Rung(rows=event["rows"], score=event["score"], seconds=event["seconds"], at=event.get("at", 0.0))
+    return replace(
+        record,
+        rows=rung.rows,
+        score=rung.score,
+        seconds=record.seconds + rung.seconds,
+        rungs=(*record.rungs, rung),
+    )
+
+
+def _after_finish(
+    record: TrialRecord, event: Mapping[str, Any], encoder_parameters: int | None
+) -> TrialRecord:
+    report = event.get("report") or {}
+    interval = report.get("interval")
+    parameters = event.get("parameters")
+    score, seconds = event.get("score"), event.get("seconds")
+    return replace(
+        record,
+        status=event["status"],
+        rows=event.get("rows", record.rows),
+        score=record.score if score is None and event["status"] != FAILED else score,
+        report_score=report.get("score"),
+        interval=(interval[0], interval[1]) if interval else None,
+        metrics=report.get("metrics") or {},
+        parameters=parameters,
+        percent=percent_of(parameters, encoder_parameters),
+        seconds=record.seconds if seconds is None else seconds,
+        reason=event.get("reason"),
+        finished_at=event.get("at"),
+    )
+
+
+def percent_of(parameters: int | None, encoder_parameters: int | None) -> float | None:
+    if parameters is None or not encoder_parameters:
+        return None
+    return 100.0 * parameters / encoder_parameters

@@ -1,0 +1,55 @@
+"""Micro-batches: views of blocks, widened once for all heads of a pack."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bv_search.scan.training import MICRO_BATCH
+from bv_search.store.block import Part
+from bv_search.store.store import StoreSplit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    windows: slice  # rows of the split's index
+    lengths_N: Tensor  # tokens of each window
+    hidden_LTH: Tensor  # float32, windows back to back
+
+
+def batches(split: StoreSplit, parts: Sequence[Part], *, device: torch.device) -> Iterator[Batch]:
+    for block in split.read(parts):
+        lengths = torch.tensor(block.lengths, dtype=torch.int64)
+        ends = np.concatenate([[0], np.cumsum(block.lengths)])
+        for low in range(0, len(lengths), MICRO_BATCH):
+            high = min(low + MICRO_BATCH, len(lengths))
+            raw_LTH = block.hidden_LTH[:, ends[low] : ends[high]]
+            yield Batch(
+                windows=slice(block.first_window + low, block.first_window + high),
+                lengths_N=lengths[low:high].to(device),
+                hidden_LTH=widen(raw_LTH, device),
+            )
+
+
+def widen(raw_LTH: np.ndarray, device: torch.device) -> Tensor:
+    """float16, or bfloat16 kept as uint16, to float32: one copy, made where the heads are."""
+    if not raw_LTH.flags.writeable:
+        raw_LTH = _as_writeable(raw_LTH)
+    raw = torch.from_numpy(raw_LTH)
+    if raw.dtype == torch.uint16:
+        raw = raw.view(torch.bfloat16)
+    return raw.to(device, non_blocking=True).to(torch.float32)
+
+
+def _as_writeable(raw: np.ndarray) -> np.ndarray:
+    """torch warns of read-only arrays; the heads only read, so a view that hides the flag is safe."""
+    view = raw.__array_interface__ | {"data": (raw.__array_interface__["data"][0], False)}
+    return np.asarray(_View(view, raw))
+
+
+class _View:
+    def __init__(self, interface: dict[str, object], owner: np.ndarray) -> None:
+        self.__array_interface__ = interface
+        self.owner = owner

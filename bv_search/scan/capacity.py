@@ -1,0 +1,33 @@
+"""How many heads fit into memory beside each other."""
+
+import os
+from collections.abc import Sequence
+
+import torch
+
+from bv_search.heads.config import HeadConfig, HeadShape
+from bv_search.heads.head import Head
+
+LARGEST = 64  # heads: beyond it, packs gain little and lose more with a lost worker
+SHARE = 0.5  # of the free memory
+FLOAT_BYTES = 4
+COPIES = 6  # of the weights: themselves, fused, their gradients twice, two moments
+
+
+def pack_capacity(heads: Sequence[HeadConfig], shape: HeadShape, *, tokens: int, device: torch.device) -> int:
+    """Heads of the largest kind that may train together on micro-batches of so many tokens."""
+    largest = max(_bytes(config, shape, tokens) for config in set(heads))
+    return max(1, min(LARGEST, int(SHARE * free_memory(device) / largest)))
+
+
+def _bytes(config: HeadConfig, shape: HeadShape, tokens: int) -> int:
+    with torch.device("meta"):
+        head = Head(config, shape)
+    activations = sum(branch.activations for branch in head.typed_branches())
+    return FLOAT_BYTES * (COPIES * head.parameter_count() + tokens * activations)
+
+
+def free_memory(device: torch.device) -> int:
+    if device.type == "cuda":
+        return int(torch.cuda.mem_get_info(device)[0])
+    return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

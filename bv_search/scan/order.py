@@ -1,0 +1,62 @@
+"""In which order rows are read: the store's own order first, blocks reshuffled in later passes.
+
+A pass over the first `rows` windows is a sequence of micro-batches. None crosses a block, because blocks
+hold a multiple of the micro-batch, so a pass always has ceil(rows / 16) of them, however it is shuffled.
+Positions count micro-batches from the start of the first pass.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from math import ceil
+
+import numpy as np
+
+from bv_search.scan.training import MICRO_BATCH
+from bv_search.store.block import Part
+
+
+def pass_length(rows: int) -> int:
+    """Micro-batches in a pass."""
+    return ceil(rows / MICRO_BATCH)
+
+
+def rows_at(position: int, rows: int) -> int:
+    """Windows seen at a position, in passes over `rows` windows."""
+    passes, rest = divmod(position, pass_length(rows))
+    return passes * rows + min(rows, rest * MICRO_BATCH)
+
+
+def parts(block_windows: Sequence[int], *, rows: int, start: int, stop: int, seed: int) -> Iterator[Part]:
+    """The parts of blocks that hold micro-batches `start` to `stop`."""
+    length = pass_length(rows)
+    for number in range(start // length, ceil(stop / length)):
+        first = number * length
+        yield from _parts_of_pass(
+            _prefix(block_windows, rows),
+            _block_order(len(_prefix(block_windows, rows)), seed, number),
+            max(start - first, 0) * MICRO_BATCH,
+            min(stop - first, length) * MICRO_BATCH,
+        )
+
+
+def _prefix(block_windows: Sequence[int], rows: int) -> list[int]:
+    """Windows of the first blocks that together hold `rows`, the last one cut."""
+    firsts = accumulate(block_windows, initial=0)
+    return [min(n, rows - first) for n, first in zip(block_windows, firsts, strict=False) if first < rows]
+
+
+def _block_order(blocks: int, seed: int, number: int) -> list[int]:
+    if number == 0:
+        return list(range(blocks))
+    return [int(block) for block in np.random.default_rng([seed, number]).permutation(blocks)]
+
+
+def _parts_of_pass(windows: list[int], order: list[int], start: int, stop: int) -> Iterator[Part]:
+    """`start` and `stop` count windows of a pass in which each block is rounded up to whole micro-batches."""
+    first = 0
+    for block in order:
+        room = ceil(windows[block] / MICRO_BATCH) * MICRO_BATCH
+        low, high = max(start - first, 0), min(stop - first, windows[block])
+        if low < high:
+            yield Part(block=block, start=low, stop=high)
+        first += room

@@ -1,0 +1,191 @@
+"""A scanner: one store, one device, and the two things done there: train a segment, score heads."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import torch
+from safetensors.torch import save
+
+from bv_search.heads.config import HeadConfig, HeadShape
+from bv_search.scan.capacity import pack_capacity
+from bv_search.scan.order import rows_at
+from bv_search.scan.score import score_heads
+from bv_search.scan.segment import Diverged, TrainSplit, train_segment
+from bv_search.scan.state import HeadState
+from bv_search.scan.training import MICRO_BATCH
+from bv_search.scan.trial import TrialConfig
+from bv_search.store.store import Store, StoreSplit
+from bv_search.tasks.evaluation import Evaluation
+from bv_search.tasks.row import Role
+from bv_search.tasks.task import Kind
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """A head before its first segment: the scanner draws its weights."""
+
+    trial: str
+    config: TrialConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a segment made of one head."""
+
+    trial: str
+    position: int
+    rows: int
+    state: bytes | None = None  # None: it failed
+    failure: str | None = None
+    score: float | None = None  # on select, where it was asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """What a head says on one role, and how right that is."""
+
+    ids: list[str]
+    logits: list[np.ndarray]
+    score: float
+    interval: tuple[float, float]
+    metrics: dict[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Final:
+    """A head at the end of its way."""
+
+    trial: str
+    shape: HeadShape
+    weights: bytes  # safetensors
+    parameters: int
+    select: Answers
+    report: Answers
+
+
+class Scanner:
+    def __init__(self, store: str, *, device: str | None = None, threads: int | None = None) -> None:
+        if threads:
+            torch.set_num_threads(threads)
+        self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self._store = Store.open(store)
+        self._task = self._store.task
+
+    @cached_property
+    def shape(self) -> HeadShape:
+        return head_shape(self._store)
+
+    def capacity(self, heads: Sequence[HeadConfig]) -> int:
+        """Heads that may share a pass in the memory there is."""
+        longest = int(self._source.split.lengths.max())
+        return pack_capacity(heads, self.shape, tokens=MICRO_BATCH * longest, device=self._device)
+
+    def segment(
+        self,
+        heads: Sequence[bytes | Start],
+        stop: int,
+        *,
+        score: Collection[str],
+        on_batch: Callable[[int], None] | None = None,
+    ) -> list[Outcome]:
+        """Train heads that stand at one position up to `stop`; give those named in `score` one on select."""
+        states = [self._state(head) for head in heads]
+        trained = train_segment(self._source, states, stop, device=self._device, on_batch=on_batch)
+        scores = self._select_scores([t for t in trained if isinstance(t, HeadState) and t.trial in score])
+        return [self._outcome(end, scores) for end in trained]
+
+    def final(self, states: Sequence[bytes]) -> list[Final]:
+        """Answers on select and report, in one shared pass over each."""
+        loaded = [HeadState.from_bytes(state) for state in states]
+        answers = {role: self._answers(loaded, role) for role in (Role.SELECT, Role.REPORT)}
+        return [
+            Final(
+                trial=state.trial,
+                shape=state.shape,
+                weights=save(dict(state.weights)),
+                parameters=sum(tensor.numel() for tensor in state.weights.values()),
+                select=select,
+                report=report,
+            )
+            for state, select, report in zip(loaded, answers[Role.SELECT], answers[Role.REPORT], strict=True)
+        ]
+
+    def _state(self, head: bytes | Start) -> HeadState:
+        if isinstance(head, Start):
+            return HeadState.fresh(head.trial, head.config, self.shape)
+        return HeadState.from_bytes(head)
+
+    @cached_property
+    def _source(self) -> TrainSplit:
+        split = train_split(self._store)
+        labels = np.stack(split.index_columns(["label"])["label"].to_numpy())
+        return TrainSplit(split=split, labels_ND=labels, kind=self._task.kind, seed=self._store.manifest.seed)
+
+    def _outcome(self, end: HeadState | Diverged, scores: dict[str, float]) -> Outcome:
+        if isinstance(end, Diverged):
+            return Outcome(trial=end.trial, position=end.position, rows=0, failure=str(end))
+        rows = rows_at(end.position, end.config.training.rows(self._source.split.windows))
+        return Outcome(
+            trial=end.trial,
+            position=end.position,
+            rows=rows,
+            state=end.to_bytes(),
+            score=scores.get(end.trial),
+        )
+
+    def _select_scores(self, states: Sequence[HeadState]) -> dict[str, float]:
+        evaluations = [evaluation for _, evaluation in self._evaluate(states, Role.SELECT)]
+        return {state.trial: e.score for state, e in zip(states, evaluations, strict=True)}
+
+    def _answers(self, states: Sequence[HeadState], role: Role) -> list[Answers]:
+        ids = self._index(role)["id"].to_pylist()
+        return [
+            Answers(
+                ids=ids,
+                logits=logits,
+                score=evaluation.score,
+                interval=evaluation.interval(),
+                metrics=evaluation.metrics,
+            )
+            for logits, evaluation in self._evaluate(states, role)
+        ]
+
+    def _evaluate(self, states: Sequence[HeadState], role: Role) -> list[tuple[list[np.ndarray], Evaluation]]:
+        if not states:
+            return []
+        heads = [state.head() for state in states]
+        by_split = [score_heads(heads, s, device=self._device) for s in self._store.splits(role)]
+        whole = [[row for part in parts for row in part] for parts in zip(*by_split, strict=True)]
+        return [(logits, self._task.evaluate(self._index(role), logits)) for logits in whole]
+
+    def _index(self, role: Role) -> pa.Table:
+        return self._select_index if role == Role.SELECT else self._report_index
+
+    @cached_property
+    def _select_index(self) -> pa.Table:
+        return role_index(self._store, Role.SELECT)
+
+    @cached_property
+    def _report_index(self) -> pa.Table:
+        return role_index(self._store, Role.REPORT)
+
+
+def train_split(store: Store) -> StoreSplit:
+    (split,) = store.splits(Role.TRAIN)
+    return split
+
+
+def role_index(store: Store, role: Role) -> pa.Table:
+    """The index of all splits of a role, one after the other."""
+    return pa.concat_tables([split.index for split in store.splits(role)])
+
+
+def head_shape(store: Store) -> HeadShape:
+    """What this store fixes for every head on it."""
+    layers, width = store.manifest.shape
+    return HeadShape(
+        layers=layers, width=width, outputs=store.task.outputs, per_token=store.task.kind is Kind.SPAN
+    )

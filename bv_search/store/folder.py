@@ -1,0 +1,281 @@
+"""The one way to the files of a store, on a local disk or behind any fsspec file system.
+
+Names are relative, with forward slashes, and cannot leave the folder.
+"""
+
+import os
+import shutil
+import tempfile
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import Any
+
+import fsspec
+
+from bv_search.errors import OutputError, StoreError, UserError
+from bv_search.files import (
+    DISK,
+    Disk,
+    confine,
+    digest_bytes,
+    digest_file,
+    part_of,
+    remove_part,
+    sync_folder,
+    unwritable,
+    write_atomic,
+)
+from bv_search.store.part import LocalPart, Part
+
+
+class Folder(ABC):
+    """Files that are whole or absent: `write` and `create` never leave a part of one behind."""
+
+    url: str
+
+    @abstractmethod
+    def present(self) -> bool:
+        """Is there anything at this place?"""
+
+    @abstractmethod
+    def exists(self, name: str) -> bool: ...
+
+    @abstractmethod
+    def size(self, name: str) -> int | None:
+        """Bytes of a file, or None where there is none."""
+
+    @abstractmethod
+    def names(self, under: str = "") -> list[str]:
+        """Every file under a folder, sorted."""
+
+    @abstractmethod
+    def top(self) -> list[str]:
+        """What stands directly in this folder, sorted."""
+
+    @abstractmethod
+    def read(self, name: str) -> bytes: ...
+
+    @abstractmethod
+    def write(self, name: str, data: bytes | memoryview) -> None: ...
+
+    @abstractmethod
+    def begin(self, name: str, size: int) -> Part:
+        """A large file, filled piece by piece."""
+
+    @abstractmethod
+    def create(self, name: str, data: bytes) -> None:
+        """Write a file that must not be there yet: of two at once, one gets FileExistsError."""
+
+    @abstractmethod
+    def delete(self, name: str) -> None:
+        """Remove a file, or a folder and all in it; absent is fine."""
+
+    @abstractmethod
+    def local(self, name: str, digest: str) -> Path:
+        """A file of this machine with the same bytes, which may be mapped."""
+
+
+class LocalFolder(Folder):
+    def __init__(self, path: Path, disk: Disk = DISK) -> None:
+        self.path, self.disk = path, disk
+        self.url = str(path)
+
+    def present(self) -> bool:
+        return self.path.exists()
+
+    def exists(self, name: str) -> bool:
+        return self._at(name).exists()
+
+    def size(self, name: str) -> int | None:
+        try:
+            return self._at(name).stat().st_size
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def names(self, under: str = "") -> list[str]:
+        top = self._at(under) if under else self.path
+        return sorted(file.relative_to(self.path).as_posix() for file in top.rglob("*") if file.is_file())
+
+    def top(self) -> list[str]:
+        if not self.path.exists():
+            return []
+        if not self.path.is_dir():
+            raise OutputError("is a file", where=self.path, expected="a folder")
+        return sorted(each.name for each in self.path.iterdir())
+
+    def read(self, name: str) -> bytes:
+        return self._at(name).read_bytes()
+
+    def write(self, name: str, data: bytes | memoryview) -> None:
+        write_atomic(self._at(name), lambda file: file.write(data), self.disk)
+
+    def begin(self, name: str, size: int) -> Part:
+        return LocalPart(self._at(name), size, self.disk)
+
+    def create(self, name: str, data: bytes) -> None:
+        path = self._at(name)
+        part = part_of(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with part.open("wb") as file:
+                self.disk.write(file, lambda file: file.write(data))
+                self.disk.sync(file.fileno())
+            # a link, unlike a rename, fails where the name is taken
+            self.disk.link(part, path)
+            sync_folder(path.parent, self.disk)
+        except FileExistsError:
+            raise
+        except OSError as error:
+            raise unwritable(path, error) from error
+        finally:
+            remove_part(part)
+
+    def delete(self, name: str) -> None:
+        path = self._at(name)
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+    def local(self, name: str, digest: str) -> Path:
+        return self._at(name)
+
+    def _at(self, name: str) -> Path:
+        path = confine(self.path, name, StoreError)
+        # a link inside the store could lead out of it as well as a name
+        if not path.resolve().is_relative_to(self.path.resolve()):
+            raise StoreError("leads out of its folder", where=path, found=path.resolve())
+        return path
+
+
+class RemoteFolder(Folder):
+    """Object storage: a put is atomic, there is no rename, and a conditional put commits."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url.rstrip("/")
+        self.fs, self.root = _file_system(self.url)
+
+    def present(self) -> bool:
+        return bool(self.names())
+
+    def exists(self, name: str) -> bool:
+        return bool(self._do(lambda: self.fs.exists(self._at(name)), name))
+
+    def size(self, name: str) -> int | None:
+        try:
+            return int(self.fs.info(self._at(name))["size"])
+        except FileNotFoundError:
+            return None
+
+    def names(self, under: str = "") -> list[str]:
+        top = self._at(under) if under else self.root
+        try:
+            found = self.fs.find(top)
+        except FileNotFoundError:
+            return []
+        return sorted(name.removeprefix(self.root).lstrip("/") for name in found)
+
+    def top(self) -> list[str]:
+        return sorted({name.split("/")[0] for name in self.names()})
+
+    def read(self, name: str) -> bytes:
+        data: bytes = self.fs.cat_file(self._at(name))
+        return data
+
+    def write(self, name: str, data: bytes | memoryview) -> None:
+        self._do(lambda: self.fs.pipe_file(self._at(name), bytes(data)), name)
+
+    def begin(self, name: str, size: int) -> Part:
+        return _RemotePart(self, name)
+
+    def create(self, name: str, data: bytes) -> None:
+        self._do(lambda: self.fs.pipe_file(self._at(name), data, mode="create"), name)
+
+    def delete(self, name: str) -> None:
+        try:
+            self.fs.rm(self._at(name), recursive=True)
+        except FileNotFoundError:
+            return
+
+    def local(self, name: str, digest: str) -> Path:
+        """One copy per machine, shared by all its readers: named by its bytes, complete or absent."""
+        path = cache_folder() / digest.replace(":", "-")
+        if not path.exists():
+            data = self.read(name)
+            if digest_bytes(data) == digest:
+                write_atomic(path, lambda file: file.write(data))
+            else:
+                path = Path(tempfile.mkdtemp(prefix="bv-search-")) / "damaged"
+                path.write_bytes(data)
+        return path
+
+    def _at(self, name: str) -> str:
+        confine(Path("/"), name, StoreError)
+        return f"{self.root}/{name}"
+
+    def _do(self, act: Any, name: str) -> Any:
+        try:
+            return act()
+        except (FileExistsError, UserError):
+            raise
+        except OSError as error:
+            raise OutputError(
+                "cannot be reached",
+                where=f"{self.url}/{name}",
+                found=error,
+                do="check the address and its keys",
+            ) from error
+
+
+class _RemotePart(Part):
+    """One put of the whole at the end: an object appears at once or not at all."""
+
+    def __init__(self, folder: RemoteFolder, name: str) -> None:
+        self._folder, self._name = folder, name
+
+    def put(self, pieces: list[tuple[int, memoryview]]) -> None: ...
+
+    def commit(self, whole: list[memoryview]) -> None:
+        self._folder.write(self._name, b"".join(whole))
+
+    def abandon(self) -> None: ...
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    try:
+        fs, root = fsspec.url_to_fs(url)
+    except (ImportError, ValueError) as error:
+        raise StoreError(
+            "cannot be opened",
+            where=url,
+            found=error,
+            do="install the extra of that store, as in `pip install 'bv-search[s3]'`",
+        ) from error
+    return fs, str(root).rstrip("/")
+
+
+def open_folder(place: str | Path) -> Folder:
+    text = str(place)
+    if "://" in text and not text.startswith("file://"):
+        return RemoteFolder(text)
+    return LocalFolder(Path(text.removeprefix("file://")).expanduser())
+
+
+def cache_folder() -> Path:
+    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(home).expanduser() / "bv_search" / "blocks"
+
+
+def damage(folder: Folder, name: str, size: int, digest: str) -> str | None:
+    """What stands where a file with this size and digest should, or None when it is that file."""
+    found = folder.size(name)
+    if found is None:
+        return "no file"
+    if found != size:
+        return f"{found} bytes"
+    actual = (
+        digest_file(folder.local(name, digest))
+        if isinstance(folder, LocalFolder)
+        else digest_bytes(folder.read(name))
+    )
+    return None if actual == digest else actual

@@ -1,0 +1,128 @@
+"""What a store is, how large it is, and what one pass over it costs on this disk."""
+
+import os
+import time
+from typing import Any
+
+from bv_search.store.folder import Folder, LocalFolder
+from bv_search.store.layout import MANIFEST
+from bv_search.store.manifest import Manifest
+from bv_search.store.store import Store
+
+PADDED_BYTES = 4  # a value of the usual form: float32, every window padded to the task's maximum
+SAMPLE_BYTES = 512 << 20
+
+
+def describe(store: Store) -> dict[str, Any]:
+    """Everything as plain values; pass and encoder are measured, on a part of a large store."""
+    manifest = store.manifest
+    payload = manifest.stored_tokens * manifest.token_bytes
+    size = sum(entry.size for entry in manifest.files()) + (store.folder.size(MANIFEST) or 0)
+    rate = scan_rate(store)
+    return {
+        "store": store.path,
+        "digest": store.digest,
+        "task": manifest.task.get("name"),
+        "encoder": manifest.encoder.id,
+        "fraction": manifest.encoder.fraction,
+        "layers": list(manifest.layers),
+        "shape": list(manifest.shape),
+        "tokens": manifest.tokens,
+        "dtype": manifest.dtype,
+        "format": manifest.format,
+        "windows": manifest.windows,
+        "stored_tokens": manifest.stored_tokens,
+        "bytes": size,
+        "payload_bytes": payload,
+        "size_over_payload": round(size / payload, 4),
+        "size_over_padded_float32": round(size / _padded_bytes(manifest), 4),
+        "scan_bytes_per_second": round(rate),
+        "pass_seconds": round(payload / rate, 3),
+        **_break_even(store, payload, rate),
+        "splits": {name: _split(store, name) for name in manifest.splits},
+    }
+
+
+def _padded_bytes(manifest: Manifest) -> int:
+    """`first` and `mean` store one token a window, whatever its length."""
+    tokens = int(manifest.task.get("max_length", 1)) if manifest.tokens == "all" else 1
+    return manifest.windows * tokens * manifest.shape[0] * manifest.shape[1] * PADDED_BYTES
+
+
+def _break_even(store: Store, payload: int, rate: float) -> dict[str, Any]:
+    """Against an encoder that runs again for every pass, where it can be found here."""
+    from bv_search.store.recompute import encoder_rate
+
+    speed = encoder_rate(store)
+    if not speed:
+        return {"recompute_seconds": None, "break_even_bytes_per_second": None, "break_even_passes": None}
+    seconds = sum(split.encoded_tokens for split in store.manifest.splits.values()) / speed
+    gain = seconds - payload / rate
+    return {
+        "recompute_seconds": round(seconds, 3),
+        "break_even_bytes_per_second": round(payload / seconds),
+        "break_even_passes": round(seconds / gain, 2) if gain > 0 else None,
+    }
+
+
+def _split(store: Store, name: str) -> dict[str, Any]:
+    split = store.manifest.splits[name]
+    return {
+        "role": split.role,
+        "windows": split.windows,
+        "tokens": split.tokens,
+        "blocks": len(split.blocks),
+    }
+
+
+def scan_rate(store: Store) -> float:
+    """Bytes per second of the first blocks, read and checked as a scan does, from disk and not from cache."""
+    split = max(store.splits(), key=lambda each: each.entry.tokens)
+    stop, size = 0, 0
+    for block in split.entry.blocks:
+        if size >= SAMPLE_BYTES:
+            break
+        stop, size = stop + block.windows, size + block.size
+        drop_from_cache(store.folder, block.file)
+    windows = len(split.lengths[:stop])
+    started = time.perf_counter()
+    windows -= sum(loaded.windows for loaded in split.blocks(stop=stop, verify=True))
+    assert windows == 0, "a pass visits every window"
+    return size / max(time.perf_counter() - started, 1e-9)
+
+
+def drop_from_cache(folder: Folder, file: str) -> None:
+    """The next reading of this file comes from the disk, where the system can be asked for that."""
+    if isinstance(folder, LocalFolder):
+        handle = os.open(folder.local(file, ""), os.O_RDONLY)
+        try:
+            os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(handle)
+
+
+def render(info: dict[str, Any]) -> str:
+    """The same for a reader."""
+    stage = f" at {info['fraction']} epochs" if info["fraction"] is not None else ""
+    layers, width = info["shape"]
+    lines = [
+        f"{info['store']}: {info['task']}, hidden states of {info['encoder']}{stage}",
+        f"  {layers} channels × {width}, {info['dtype']}, {info['format']}, tokens: {info['tokens']}",
+        f"  {info['windows']:,} windows, {info['stored_tokens']:,} tokens, {info['bytes'] / 1e9:.2f} GB: "
+        f"{info['size_over_payload']:.3f}× the values, "
+        f"{info['size_over_padded_float32']:.3f}× the same padded in float32",
+        f"  one pass: {info['pass_seconds']:.2f} s at {info['scan_bytes_per_second'] / 1e9:.2f} GB/s, "
+        "read from this disk and checked",
+    ]
+    if info["recompute_seconds"] is not None:
+        lines.append(
+            f"  the encoder again: {info['recompute_seconds']:.1f} s a pass; it would win on a disk below "
+            f"{info['break_even_bytes_per_second'] / 1e6:.0f} MB/s; storing pays off after "
+            f"{info['break_even_passes'] or 'no number of'} passes"
+        )
+    lines += [
+        f"  {name:16} {split['role']:7} {split['windows']:>9,} windows {split['tokens']:>12,} tokens "
+        f"{split['blocks']:>5} blocks"
+        for name, split in info["splits"].items()
+    ]
+    return "\n".join(lines)

@@ -1,0 +1,53 @@
+"""What it would cost to run the encoder again instead of reading a store: measured, here and now."""
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from bv_search.encoder.batches import plan_inference, read_tokens
+from bv_search.encoder.checkpoint import load_encoder
+from bv_search.encoder.encoder import Encoder
+from bv_search.store.index import INDEX_SCHEMA, read_columns
+from bv_search.store.store import Store
+
+SECONDS = 2.0
+LEAST_BATCHES = 3
+BATCH_TOKENS = 1024
+
+
+def encoder_rate(store: Store) -> float | None:
+    """Tokens per second of the store's own encoder, or None where it is not at hand."""
+    entry = store.manifest.encoder
+    source = Path(entry.stage or entry.id)
+    if not source.is_dir():
+        return None
+    encoder = load_encoder(source, task=store.task)
+    if encoder.identity.digest != entry.digest:
+        return None
+    split = store.splits()[0].entry
+    path = store.folder.local(split.index.file, split.index.digest)
+    windows = read_columns(path, INDEX_SCHEMA, ["token_ids", "type_ids"], group=0)
+    return tokens_per_second(encoder, windows, store.manifest.precision)
+
+
+def tokens_per_second(encoder: Encoder, windows: pa.Table, precision: str) -> float:
+    """Of forward passes over batches of like length, for a moment, after one to warm up."""
+    ids, types = read_tokens(windows, "token_ids"), read_tokens(windows, "type_ids")
+    lengths = np.array([len(tokens) for tokens in ids], np.int32)
+    dtype = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(precision)
+    tokens = 0
+    started = 0.0
+    for number, batch in enumerate(plan_inference(lengths, tokens=BATCH_TOKENS)):
+        encoder.encode([ids[i] for i in batch], [types[i] for i in batch], dtype=dtype)
+        if encoder.device.type == "cuda":
+            torch.cuda.synchronize(encoder.device)
+        if number == 0:
+            started = time.perf_counter()
+            continue
+        tokens += int(lengths[batch].sum())
+        if number >= LEAST_BATCHES and time.perf_counter() - started > SECONDS:
+            break
+    return tokens / max(time.perf_counter() - started, 1e-9)

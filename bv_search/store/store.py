@@ -1,0 +1,166 @@
+"""A store opened for reading: its manifest, its splits, their blocks."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+
+from bv_search.errors import OutputError, StoreError, UnknownName
+from bv_search.store.block import Block, Part
+from bv_search.store.folder import Folder, damage, open_folder
+from bv_search.store.index import INDEX_SCHEMA, LOGITS_SCHEMA, list_arrays, read_columns
+from bv_search.store.layout import MANIFEST
+from bv_search.store.manifest import FileEntry, Manifest, SplitEntry
+from bv_search.store.reader import BlockReader, read_ahead
+from bv_search.tasks.registry import task_from_json
+from bv_search.tasks.task import Task
+
+
+class Store:
+    """Hidden states of an encoder on a task's data. Whatever is read is checked against the manifest."""
+
+    def __init__(self, folder: Folder, manifest: Manifest, *, verify: bool = True) -> None:
+        self.folder, self.manifest, self.verify = folder, manifest, verify
+        self.path = folder.url
+
+    @classmethod
+    def open(cls, place: str | Path, *, verify: bool = True) -> Self:
+        folder = open_folder(place)
+        return cls(folder, read_manifest(folder), verify=verify)
+
+    @property
+    def digest(self) -> str:
+        return self.manifest.digest
+
+    @cached_property
+    def task(self) -> Task:
+        return task_from_json(self.manifest.task)
+
+    @property
+    def encoder_parameters(self) -> int:
+        return self.manifest.encoder.parameters
+
+    def split(self, name: str) -> "StoreSplit":
+        if name not in self.manifest.splits:
+            raise UnknownName("split", name, self.manifest.splits, do=f"choose one that {self.path} has")
+        return StoreSplit(self, name, self.manifest.splits[name])
+
+    def splits(self, role: str | None = None) -> list["StoreSplit"]:
+        """The splits of a role, or all, in the manifest's order."""
+        return [
+            StoreSplit(self, name, entry)
+            for name, entry in self.manifest.splits.items()
+            if role is None or entry.role == role
+        ]
+
+
+class StoreSplit:
+    """Windows of one split in their seeded order; a prefix of them is a random sample."""
+
+    def __init__(self, store: Store, name: str, entry: SplitEntry) -> None:
+        self.store, self.name, self.entry = store, name, entry
+        self.role = entry.role
+        self.windows = entry.windows
+        self.block_windows = tuple(block.windows for block in entry.blocks)
+        self._reader = BlockReader(store.folder, store.manifest, entry, self._lengths)
+
+    @cached_property
+    def index(self) -> pa.Table:
+        return self.index_columns(None)
+
+    def index_columns(self, columns: Sequence[str] | None) -> pa.Table:
+        """Some columns of the index, read for themselves."""
+        table = read_columns(self._checked(self.entry.index), INDEX_SCHEMA, columns)
+        return self._whole(table, self.entry.index)
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Stored tokens of every window."""
+        return self._lengths()
+
+    def encoder_logits(self) -> list[np.ndarray] | None:
+        """The encoder's own logits per window: (tokens, 2) for spans, (outputs,) otherwise."""
+        if self.entry.encoder is None:
+            return None
+        table = read_columns(self._checked(self.entry.encoder), LOGITS_SCHEMA, ["logits"])
+        flat = list_arrays(self._whole(table, self.entry.encoder)["logits"])
+        return [each.reshape(-1, 2) for each in flat] if self.store.task.kind == "span" else flat
+
+    def blocks(
+        self,
+        start: int = 0,
+        stop: int | None = None,
+        *,
+        order: Sequence[int] | None = None,
+        layers: Sequence[int] | None = None,
+        verify: bool | None = None,
+    ) -> Iterator[Block]:
+        """Windows [start, stop) as mapped blocks, the next one being fetched while this one is used.
+
+        `order` gives the numbers of the blocks to visit; those outside the range are left out. With
+        `layers` only these channels are fetched and checked. The outer blocks are cut to the range.
+        """
+        parts = self._reader.parts(start, self.windows if stop is None else stop, order)
+        return self.read(parts, layers=layers, verify=verify)
+
+    def read(
+        self, parts: Sequence[Part], *, layers: Sequence[int] | None = None, verify: bool | None = None
+    ) -> Iterator[Block]:
+        """Parts of blocks in the order asked for."""
+        check = self.store.verify if verify is None else verify
+        return read_ahead(parts, lambda number: self._reader.read(number, layers=layers, verify=check))
+
+    def _lengths(self) -> np.ndarray:
+        column = self.index_columns(["tokens"])["tokens"]
+        lengths: np.ndarray = column.to_numpy()
+        return lengths
+
+    def _whole(self, table: pa.Table, entry: FileEntry) -> pa.Table:
+        if table.num_rows != self.windows:
+            raise StoreError(
+                "has another number of rows",
+                where=f"{self.store.path}/{entry.file}",
+                expected=self.windows,
+                found=table.num_rows,
+            )
+        return table
+
+    def _checked(self, entry: FileEntry) -> Path:
+        folder = self.store.folder
+        if self.store.verify:
+            found = damage(folder, entry.file, entry.size, entry.digest)
+            if found is not None:
+                raise damaged(folder, entry.file, f"{entry.size} bytes, {entry.digest}", found)
+        return folder.local(entry.file, entry.digest)
+
+
+def damaged(folder: Folder, file: str, expected: str, found: str) -> StoreError:
+    return StoreError(
+        "is damaged",
+        where=f"{folder.url}/{file}",
+        expected=expected,
+        found=found,
+        do="run the same `bv-search extract` with --repair",
+    )
+
+
+def read_manifest(folder: Folder) -> Manifest:
+    """The manifest of a store: without one there is no store."""
+    try:
+        data = folder.read(MANIFEST)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+        raise StoreError(
+            "is not a store",
+            where=folder.url,
+            expected=MANIFEST,
+            found="an extraction that has not ended"
+            if folder.exists(".extract")
+            else ("no such file" if folder.present() else "no such folder"),
+            do="make one with `bv-search extract`",
+        ) from error
+    except OSError as error:
+        raise OutputError("cannot be read", where=folder.url, found=error) from error
+    return Manifest.from_bytes(data, f"{folder.url}/{MANIFEST}")

@@ -1,0 +1,30 @@
+"""Finding damage: every file of a store against the size and digest that its manifest gives."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from bv_search.store.folder import damage
+from bv_search.store.store import Store
+
+THREADS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Damage:
+    file: str
+    expected: str
+    found: str
+
+
+def find_damage(store: Store) -> Iterator[Damage | None]:
+    """One result per file, as it is read: its damage, or None."""
+    entries = list(store.manifest.files())
+    with ThreadPoolExecutor(THREADS) as threads:
+        found = threads.map(lambda e: damage(store.folder, e.file, e.size, e.digest), entries)
+        for entry, what in zip(entries, found, strict=True):
+            if what is None:
+                yield None
+            else:
+                expected = f"{entry.size} bytes, {entry.digest}"
+                yield Damage(file=entry.file, expected=expected, found=what)

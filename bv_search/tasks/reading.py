@@ -1,0 +1,99 @@
+"""Reading: records become rows, and the first that cannot is said with its place."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from bv_search.errors import DataError
+from bv_search.tasks.files import read_records
+from bv_search.tasks.layout import Columns
+from bv_search.tasks.record import Record
+from bv_search.tasks.row import Answer, Row
+from bv_search.tasks.target import TargetError, read_answers, read_label, read_value
+from bv_search.tasks.task import Kind, Task
+
+
+def read_file(task: Task, path: Path, *, prefix: str, labels: bool) -> tuple[Row, ...]:
+    """The rows of one file; with `labels`, none may lack its own."""
+    records = read_records(path, task.layout)
+    columns = find_columns(task, records.columns, path, labels=labels)
+    return rows_of(task, columns, records.each, where=path, prefix=prefix, labels=labels)
+
+
+def find_columns(task: Task, names: tuple[str, ...], where: object, *, labels: bool) -> Columns:
+    columns = task.layout.columns_in(names)
+    wanted = task.layout.columns[0]
+    if columns is None or (labels and columns.target not in names):
+        needed = columns or wanted
+        missing = ", ".join(repr(name) for name in (*needed.texts, needed.target) if name not in names)
+        raise DataError(
+            "lacks columns of the task",
+            where=where,
+            expected=f"{missing} for {task.name}",
+            found=f"the columns {', '.join(map(repr, names))}"[:160],
+        )
+    return columns
+
+
+def rows_of(
+    task: Task, columns: Columns, records: Iterable[Record], *, where: object, prefix: str, labels: bool
+) -> tuple[Row, ...]:
+    rows = tuple(_rows(task, columns, records, where, prefix))
+    if not rows:
+        raise DataError("holds no rows", where=where)
+    seen: set[str] = set()
+    for row in rows:
+        if row.id in seen:
+            raise DataError(
+                f"the id {row.id!r} stands twice", where=where, expected="an id of its own per row"
+            )
+        seen.add(row.id)
+        if labels and not row.labelled:
+            raise DataError(f"the row {row.id!r} has no label", where=where)
+    return rows
+
+
+def _rows(
+    task: Task, columns: Columns, records: Iterable[Record], where: object, prefix: str
+) -> Iterator[Row]:
+    for number, record in enumerate(records):
+        place = f"{where} {record.place}"
+        text_a = _text(record, columns.text_a, place)
+        text_b = None if columns.text_b is None else _text(record, columns.text_b, place)
+        try:
+            label, answers = _target(task, record.values.get(columns.target), text_b or "")
+        except TargetError as error:
+            raise DataError(error.what, where=place, expected=error.expected, found=error.found) from error
+        given = None if columns.id is None else record.values.get(columns.id)
+        group = None if columns.group is None else record.values.get(columns.group)
+        yield Row(
+            id=f"{prefix}-{number}" if given is None else str(given),
+            text_a=text_a,
+            text_b=text_b,
+            group=text_a if group is None else str(group),
+            label=label,
+            answers=answers,
+        )
+
+
+def _text(record: Record, column: str, place: str) -> str:
+    value = record.values.get(column)
+    if not isinstance(value, str):
+        raise DataError(f"the column {column!r} holds no text", where=place, found=repr(value)[:60])
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:  # JSON can spell one half of a character
+        half = ascii(value[error.start])
+        raise DataError(f"the column {column!r} holds half a character", where=place, found=half) from error
+    return value
+
+
+def _target(task: Task, value: object, passage: str) -> tuple[float | None, tuple[Answer, ...] | None]:
+    """(label, answers), of which a task has one."""
+    if task.layout.answers:
+        answers = read_answers(value, passage)
+        if task.kind is Kind.SPAN:
+            return None, answers
+        return (None if answers is None else float(bool(answers))), None
+    if task.kind is Kind.REGRESSION:
+        return read_value(value), None
+    return read_label(value, task.labels), None

@@ -1,0 +1,187 @@
+"""Span tasks: where in a passage the answer to a question stands, or that it does not.
+
+Shapes: T tokens of several windows back to back, R rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from bv_search.tasks.evaluation import Evaluation
+from bv_search.tasks.passage import Window, cutter, tokenise
+from bv_search.tasks.row import Row
+from bv_search.tasks.squad_score import mean_f1, score_text, span_metrics
+from bv_search.tasks.task import Kind, Logits, Task, row_codes
+from bv_search.tasks.window import Tokenizer, Windows, flat_column
+
+LONGEST_ANSWER = 30  # tokens
+NO_ANSWER = [0.0, 0.0]  # both ends on the first token
+
+Floats = npt.NDArray[np.float32]
+Places = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpanTask(Task):
+    """A window that lacks the answer says "none"; a row says "none" when all its windows prefer that."""
+
+    kind: ClassVar[Kind] = Kind.SPAN
+
+    @property
+    def outputs(self) -> int:
+        return 2
+
+    def windows(self, rows: Sequence[Row], tokenizer: Tokenizer) -> pa.Table:
+        cut = cutter(tokenizer, self.max_length, self.stride).cut
+        questions = tokenise((row.text_a for row in rows), tokenizer)
+        passages = tokenise((row.text_b or "" for row in rows), tokenizer)
+        table = Windows()
+        for row in rows:
+            passage = row.text_b or ""
+            golds = None if row.answers is None else [answer.text for answer in row.answers]
+            for number, window in enumerate(cut(questions[row.text_a], passages[passage])):
+                table.ids.append(f"{row.id}#{number}")
+                table.rows.append(row.id)
+                table.keys.append(row.key)
+                table.token_ids.append(window.token_ids)
+                table.type_ids.append(window.type_ids)
+                table.starts.append(window.starts)
+                table.ends.append(window.ends)
+                table.labels.append(label_of(row, window))
+                table.passages.append(passage)
+                table.golds.append(golds)
+        return table.table()
+
+    def labelled(self, index: pa.Table) -> bool:
+        return bool(index["golds"].null_count == 0)
+
+    def evaluate(self, index: pa.Table, logits: Sequence[Logits]) -> Evaluation:
+        self._require_labels(index)
+        best = best_spans(index, logits)
+        golds = index["golds"].combine_chunks().take(pa.array(best.first_window)).to_pylist()
+        scored = [score_text(text, each) for text, each in zip(best.texts(index), golds, strict=True)]
+        outcome = np.array(scored, dtype=np.float64).reshape(-1, 3)
+        metrics = span_metrics(outcome)
+        return Evaluation(
+            rows=best.rows, outcome=outcome, metrics=metrics, score=metrics[self.metric], score_of=mean_f1
+        )
+
+    def answers(self, index: pa.Table, logits: Sequence[Logits]) -> list[dict[str, Any]]:
+        best = best_spans(index, logits)
+        return [
+            {
+                "id": row,
+                "prediction": text,
+                "start": int(best.start[number]) if text else None,
+                "score": _finite(best.score[number]),
+                "no_answer": _finite(best.null[number]),
+            }
+            for number, (row, text) in enumerate(zip(best.rows, best.texts(index), strict=True))
+        ]
+
+
+def label_of(row: Row, window: Window) -> list[float]:
+    """The first and last token of the row's first answer in this window; [] for a row without a label."""
+    if row.answers is None:
+        return []
+    if not row.answers:
+        return NO_ANSWER
+    text = row.answers[0].text
+    first_character = row.answers[0].start + len(text) - len(text.lstrip())
+    end_character = first_character + len(text.strip())
+    inside = np.flatnonzero(window.starts >= 0)
+    starts, ends = window.starts[inside], window.ends[inside]
+    first = int(np.searchsorted(ends, first_character, side="right"))
+    last = int(np.searchsorted(starts, end_character, side="left")) - 1
+    whole = first <= last < len(inside) and starts[first] <= first_character and end_character <= ends[last]
+    return [float(inside[first]), float(inside[last])] if whole else NO_ANSWER
+
+
+@dataclass(frozen=True, kw_only=True)
+class BestSpans:
+    """The best span of every row over all its windows, and the score of there being none."""
+
+    rows: tuple[str, ...]
+    first_window: Places
+    window: Places  # where the best span stands
+    start: Places  # its characters in the passage
+    end: Places
+    score: Floats  # -inf where a row has no passage
+    null: Floats
+
+    def texts(self, index: pa.Table) -> list[str]:
+        """The answer of every row, empty where no answer scores at least as well as the best span."""
+        passages = index["passage"].combine_chunks().take(pa.array(self.window)).to_pylist()
+        answered = self.score > self.null
+        return [
+            passage[start:end] if yes else ""
+            for passage, start, end, yes in zip(passages, self.start, self.end, answered, strict=True)
+        ]
+
+
+def best_spans(index: pa.Table, logits: Sequence[Logits]) -> BestSpans:
+    """Every start with every end up to 30 tokens on, for all windows of all rows at once.
+
+    No threshold is tuned: "no answer" is the score of the first token, at its lowest over the windows.
+    """
+    codes_W, rows = row_codes(index)
+    lengths_W = index["length"].to_numpy()
+    flat_T2 = np.concatenate(logits, dtype=np.float32) if logits else np.zeros((0, 2), np.float32)
+    assert len(logits) == len(lengths_W), "one array of logits per window"
+    assert flat_T2.shape == (lengths_W.sum(), 2), "two logits per token of every window"
+    flat_T2 = np.where(np.isnan(flat_T2), np.float32(-np.inf), flat_T2)  # what is no number, wins nothing
+    null = np.full(len(rows), np.inf, dtype=np.float32)
+    first_T = np.cumsum(lengths_W) - lengths_W
+    np.minimum.at(null, codes_W, flat_T2[first_T].sum(axis=1))
+
+    starts_T = flat_column(index, "starts")
+    inside = np.flatnonzero(starts_T >= 0)
+    window_P = np.repeat(np.arange(len(lengths_W)), lengths_W)[inside]  # P: passage tokens only
+    score_P, last_P = _best_ends(flat_T2[inside], window_P)
+    chosen = _argmax_by_row(score_P, codes_W[window_P], len(rows))
+    found = chosen >= 0
+    chosen_found = chosen[found]
+
+    first_window = np.unique(codes_W, return_index=True)[1]
+    window, score = first_window.copy(), np.full(len(rows), -np.inf, dtype=np.float32)
+    start, end = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
+    window[found], score[found] = window_P[chosen_found], score_P[chosen_found]
+    start[found] = starts_T[inside][chosen_found]
+    end[found] = flat_column(index, "ends")[inside][last_P[chosen_found]]
+    return BestSpans(
+        rows=rows, first_window=first_window, window=window, start=start, end=end, score=score, null=null
+    )
+
+
+def _best_ends(logits_P2: Floats, window_P: Places) -> tuple[Floats, Places]:
+    """For every start the score and place of its best end; both stay in one window."""
+    start_P, end_P = logits_P2[:, 0].copy(), logits_P2[:, 1].copy()
+    count = len(start_P)
+    best_P = np.full(count, -np.inf, dtype=np.float32)
+    last_P = np.arange(count)
+    for distance in range(min(LONGEST_ANSWER, count)):
+        upto = count - distance
+        better = (end_P[distance:] > best_P[:upto]) & (window_P[distance:] == window_P[:upto])
+        places = np.flatnonzero(better)
+        best_P[places] = end_P[places + distance]
+        last_P[places] = places + distance
+    return start_P + best_P, last_P
+
+
+def _argmax_by_row(score_P: Floats, code_P: Places, rows: int) -> Places:
+    """The first place of every row's best score, or -1."""
+    best = np.full(rows, -np.inf, dtype=np.float32)
+    np.maximum.at(best, code_P, score_P)
+    hits = np.flatnonzero((score_P == best[code_P]) & (score_P > -np.inf))
+    codes, first = np.unique(code_P[hits], return_index=True)
+    chosen = np.full(rows, -1, dtype=np.int64)
+    chosen[codes] = hits[first]
+    return chosen
+
+
+def _finite(value: np.floating[Any]) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,90 @@
+"""Tasks: what is learned. A task turns rows into windows and labels, and logits into answers and figures."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from bv_search.errors import DataError
+from bv_search.tasks.evaluation import Evaluation
+from bv_search.tasks.layout import Layout, layout_to_json
+from bv_search.tasks.row import Row
+from bv_search.tasks.window import Tokenizer
+
+Logits = npt.NDArray[np.float32]
+
+
+class Kind(StrEnum):
+    SPAN = "span"
+    CLASSIFICATION = "classification"
+    REGRESSION = "regression"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(ABC):
+    """One kind of question asked of an encoder, and how its answers are judged.
+
+    `index` is a table with the columns of WINDOW_SCHEMA; `logits[i]` belongs to its window i:
+    (tokens, 2) for spans, (outputs,) otherwise. Whatever the order of the windows, what comes back
+    has one entry per row, in the order in which the rows first appear. Higher scores are better.
+    """
+
+    kind: ClassVar[Kind]
+
+    name: str
+    metric: str  # the name of the score among the metrics
+    max_length: int  # tokens of a window
+    layout: Layout
+    labels: tuple[str, ...] = ()  # names of the classes
+    metrics: tuple[str, ...] = ()  # figures beside the score
+    stride: int = 0  # tokens that neighbouring windows of one passage share
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """Numbers that a head puts out, per token for spans, per row otherwise."""
+
+    @abstractmethod
+    def windows(self, rows: Sequence[Row], tokenizer: Tokenizer) -> pa.Table:
+        """The windows of the rows, in the order of the rows, by WINDOW_SCHEMA."""
+
+    @abstractmethod
+    def evaluate(self, index: pa.Table, logits: Sequence[Logits]) -> Evaluation:
+        """How right the logits are; every window needs its label."""
+
+    @abstractmethod
+    def answers(self, index: pa.Table, logits: Sequence[Logits]) -> list[dict[str, Any]]:
+        """What the logits say, one {"id", "prediction", …} per row; no label is looked at."""
+
+    @abstractmethod
+    def labelled(self, index: pa.Table) -> bool:
+        """Whether every window has a label, so that it can be evaluated."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Enough to build the same task elsewhere, with `task_from_json`."""
+        return {
+            "name": self.name,
+            "kind": str(self.kind),
+            "labels": list(self.labels),
+            "metric": self.metric,
+            "metrics": list(self.metrics),
+            "max_length": self.max_length,
+            "stride": self.stride,
+            "layout": layout_to_json(self.layout),
+        }
+
+    def _require_labels(self, index: pa.Table) -> None:
+        if not self.labelled(index):
+            raise DataError("some rows have no label, so there is nothing to score", where=self.name)
+        assert index.num_rows > 0, "nothing to score"
+
+
+def row_codes(index: pa.Table) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
+    """For every window the number of its row, and the rows in order of first appearance."""
+    encoded = index["row"].combine_chunks().dictionary_encode()
+    return encoded.indices.to_numpy().astype(np.int64), tuple(encoded.dictionary.to_pylist())

@@ -1,0 +1,1 @@
+"""The search: trials of Ray Tune whose heads train in packs."""

@@ -1,0 +1,146 @@
+"""bv-search tune: search heads on a store of hidden states."""
+
+import re
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
+
+from bv_search.command import Command, Progress, Result, fraction, main, positive_int
+from bv_search.tune.config import AUTO, DEFAULT_TRIALS, SCHEDULERS, TuneConfig
+
+EXAMPLES = """
+  bv-search tune --space adapters                      a small demonstration on generated data
+  bv-search tune --space adapters --store stores/mrpc --trials 64 --searcher optuna
+  bv-search tune --space my-space.yaml --store s3://bucket/stores/squad --time-budget 2h
+  bv-search tune --resume mrpc-adapters-1 --trials +32
+  bv-search tune --space paper-span --dry-run --shape 25x1024
+"""
+
+UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--space", default="adapters", help="a shipped space, or a YAML file (default: adapters)"
+    )
+    parser.add_argument("--store", help="folder or URL of a store; without it, a demonstration is built")
+    parser.add_argument(
+        "--searcher", help="hyperopt, optuna, random or grid (default: grid if finite, else hyperopt)"
+    )
+    parser.add_argument("--scheduler", default="asha", help=f"{' or '.join(SCHEDULERS)} (default: asha)")
+    parser.add_argument(
+        "--trials",
+        type=trials,
+        metavar="N",
+        help=f"heads to try; +N: so many more than a resumed run has (default: {DEFAULT_TRIALS} or the grid)",
+    )
+    parser.add_argument("--time-budget", type=duration, metavar="TIME", help="such as 90s, 30m, 2h")
+    parser.add_argument(
+        "--data-fraction", type=fraction, metavar="F", help="train on the first part of the store"
+    )
+    parser.add_argument(
+        "--pack",
+        type=pack,
+        default=AUTO,
+        metavar="K",
+        help="heads that share a pass (default: auto, by memory)",
+    )
+    parser.add_argument(
+        "--workers", type=positive_int, metavar="N", help="scan workers (default: one per GPU, or one)"
+    )
+    parser.add_argument("--seed", type=seed, default=0, help="of the searcher (default: 0)")
+    parser.add_argument("--name", help="of the run's folder (default: TASK-SPACE-1, -2, …)")
+    parser.add_argument("--resume", metavar="RUN", help="go on with a run: its name, or its folder")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="FOLDER", help="default: runs")
+    parser.add_argument("--dry-run", action="store_true", help="print heads, sizes and costs; do nothing")
+    parser.add_argument(
+        "--shape", metavar="LxH", help="with --dry-run: stands in for a store, such as 25x1024"
+    )
+
+
+def run_command(args: Namespace, progress: Progress) -> Result:
+    if args.dry_run:
+        return _dry_run(args)
+    if args.store is None and args.resume is None:
+        return _demonstrate(args, progress)
+    from bv_search.tune.outcome import describe, to_json
+    from bv_search.tune.search import run
+
+    finished = run(to_config(args), progress)
+    return Result(text=describe(finished), json=to_json(finished))
+
+
+def to_config(args: Namespace) -> TuneConfig:
+    count, more = args.trials or (None, False)
+    resume = Path(args.resume) if args.resume else None
+    return TuneConfig(
+        space=args.space,
+        store=args.store or "",
+        searcher=args.searcher,
+        scheduler=args.scheduler,
+        trials=count,
+        more=more,
+        time_budget=args.time_budget,
+        data_fraction=args.data_fraction,
+        pack=args.pack,
+        workers=args.workers,
+        seed=args.seed,
+        name=resume.name if resume else args.name,
+        resume=resume is not None,
+        runs=resume.parent if resume and resume.parent != Path() else args.runs,
+    )
+
+
+def trials(text: str) -> tuple[int, bool]:
+    return positive(text.removeprefix("+")), text.startswith("+")
+
+
+def pack(text: str) -> str:
+    return AUTO if text == AUTO else str(positive(text))
+
+
+def seed(text: str) -> int:
+    if not text.isdecimal():
+        raise ArgumentTypeError(f"expected a whole number, 0 or above; found {text!r}")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"expected a whole number above zero; found {text!r}")
+    return int(text)
+
+
+def duration(text: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
+    if not match or float(match[1]) <= 0:
+        raise ArgumentTypeError(f"expected a time such as 90s, 30m or 2h; found {text!r}")
+    return float(match[1]) * UNITS[match[2]]
+
+
+def _dry_run(args: Namespace) -> Result:
+    from bv_search.errors import UserError
+    from bv_search.tune.dry_run import dry_run
+
+    if args.store is None and args.shape is None:
+        raise UserError("nothing to measure", expected="--store STORE or --shape LxH", do="add one of them")
+    found = dry_run(to_config(args), args.shape)
+    return Result(text=str(found), json=found.to_json())
+
+
+def _demonstrate(args: Namespace, progress: Progress) -> Result:
+    from bv_search.demo import demonstrate
+
+    return demonstrate(to_config(args), progress)
+
+
+COMMAND = Command(
+    name="tune",
+    summary="Search heads on the hidden states of a store; one pass over the data trains a whole pack.",
+    examples=EXAMPLES,
+    add_arguments=add_arguments,
+    run=run_command,
+)
+
+if __name__ == "__main__":
+    sys.exit(main(COMMAND))

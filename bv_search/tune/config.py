@@ -1,0 +1,28 @@
+"""What `tune` is asked to do."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+SCHEDULERS = ("asha", "none")
+AUTO = "auto"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TuneConfig:
+    space: str  # a shipped one's name, or a YAML file
+    store: str  # folder or URL
+    searcher: str | None = None  # None: grid for a finite space, else hyperopt
+    scheduler: str = "asha"
+    trials: int | None = None  # in all; None: the grid's size, else DEFAULT_TRIALS
+    more: bool = False  # `trials` more than the resumed run has
+    time_budget: float | None = None  # seconds
+    data_fraction: float | None = None  # of the train split, for every head; None: as the space says
+    pack: str = AUTO  # heads that share a pass, or auto: by memory
+    workers: int | None = None  # scan workers; None: one per GPU, or one
+    seed: int = 0
+    name: str | None = None
+    resume: bool = False
+    runs: Path = Path("runs")
+
+
+DEFAULT_TRIALS = 32

@@ -1,0 +1,172 @@
+"""The desk: takes parked heads in, sends packs out to the scan workers, writes down what comes back."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bv_search.command import Progress
+from bv_search.scan.scanner import Final, Outcome
+from bv_search.scan.trial import TrialConfig
+from bv_search.tune.board import TRIAL
+from bv_search.tune.pool import Order, Pool, Waiting
+from bv_search.tune.recorder import DONE, STOPPED, Recorder
+from bv_search.tune.rungs import Rungs
+from bv_search.tune.worker import Crew, Job, Lost
+
+ATTEMPTS = 2  # a single head that takes so many workers down with it is to blame
+
+
+class Desk:
+    def __init__(
+        self,
+        *,
+        crew: Crew,
+        pool: Pool,
+        rungs: Rungs,
+        recorder: Recorder,
+        progress: Progress,
+        total: int,
+    ) -> None:
+        self._crew = crew
+        self._pool = pool
+        self._rungs = rungs
+        self._recorder = recorder
+        self._progress = progress
+        self._total = total
+        self._best: float | None = None
+        self._configs: dict[str, TrialConfig] = {}
+        self._positions: dict[str, int] = {}
+        self._halted: dict[str, str] = {}
+        self._failed: set[str] = set()
+        self.scan_seconds = 0.0
+
+    def known(self, trial: str, config: Mapping[str, Any], position: int, status: str | None) -> None:
+        """A trial of an earlier session: where its head stands, and whether its training is over."""
+        self._configs[trial] = TrialConfig.from_json(config)
+        self._positions[trial] = position
+        if status:
+            self._halted[trial] = status
+
+    def park(self, trial: str, config: Mapping[str, Any]) -> None:
+        if trial not in self._configs:
+            own = {key: value for key, value in config.items() if key != TRIAL}
+            self._configs[trial] = TrialConfig.from_json(own)
+        self._wait(trial)
+
+    def halt(self, trial: str, *, done: bool) -> None:
+        """Its training is over: it came to its end, or the scheduler stopped it."""
+        status = DONE if done else STOPPED
+        self._recorder.halted(trial, status)
+        self._halted[trial] = status
+
+    def fail(self, trial: str, reason: str) -> None:
+        if trial not in self._failed:
+            self._failed.add(trial)
+            self._recorder.failed(trial, reason)
+
+    def halt_all(self) -> None:
+        """The time is up: heads that have a score are judged by it."""
+        for trial, position in self._positions.items():
+            if position and trial not in self._halted and trial not in self._failed:
+                self.halt(trial, done=False)
+
+    def leave(self, trial: str) -> None:
+        """Nothing more happens to it in this session; a resumed one goes on where it stands."""
+        self._pool.drop(trial)
+
+    def dispatch(self, *, all_are_in: bool) -> None:
+        """Give idle workers full packs, or whatever waits once no more can come."""
+        while self._crew.has_idle:
+            order = self._pool.next_order(full_only=not all_are_in)
+            if order is None:
+                return
+            heads = [self._head(waiting) for waiting in order.heads]
+            self._crew.submit(Job(method="segment", arguments=(heads, order.stop, order.score), about=order))
+
+    def collect(self) -> dict[str, dict[str, Any]]:
+        """What trials have to hear: scores of heads that came to a stop of theirs, and failures."""
+        posts: dict[str, dict[str, Any]] = {}
+        for end in self._crew.finished():
+            order: Order = end.job.about
+            self.scan_seconds += end.seconds
+            if isinstance(end.result, Lost):
+                posts |= self._lost(order, end.result)
+            else:
+                for outcome in end.result:
+                    posts |= self._ended(outcome, order, end.seconds / len(order.heads))
+        self._recorder.mirror()
+        self._show()
+        return posts
+
+    def finish(self, pack: int) -> None:
+        """Answers of every head whose training is over, in packs."""
+        left = [trial for trial in self._halted if trial not in self._failed]
+        for first in range(0, len(left), pack):
+            self._finish([t for t in left[first : first + pack] if self._positions.get(t)])
+
+    def _finish(self, trials: list[str]) -> None:
+        if not trials:
+            return
+        states = [self._recorder.state(trial, self._positions[trial]) for trial in trials]
+        self._crew.submit(Job(method="final", arguments=(states,), about=trials))
+        (end,) = self._crew.finished(wait=True)
+        if not isinstance(end.result, Lost):
+            for final in end.result:
+                self._record_final(final)
+        elif len(trials) > 1:
+            for trial in trials:
+                self._finish([trial])
+        else:
+            self.fail(trials[0], end.result.reason)
+
+    def _record_final(self, final: Final) -> None:
+        self._recorder.finished(final, self._configs[final.trial], self._halted.pop(final.trial))
+
+    def _show(self) -> None:
+        heads = sum(len(job.about.heads) for job in self._crew.running)
+        best = "" if self._best is None else f", best select {self._best:.4f}"
+        ended = len(self._halted) + len(self._failed)
+        self._progress.update(
+            f"{ended} of {self._total} trials trained, {len(self._failed)} failed; {heads} heads in a pass, "
+            f"{len(self._pool)} waiting{best}"
+        )
+
+    def _wait(self, trial: str) -> None:
+        position = self._positions.get(trial, 0)
+        self._pool.park(Waiting(trial=trial, config=self._configs[trial], position=position))
+
+    def _head(self, waiting: Waiting) -> bytes | tuple[str, TrialConfig]:
+        if waiting.position == 0:
+            return waiting.trial, waiting.config
+        return self._recorder.state(waiting.trial, waiting.position)
+
+    def _ended(self, outcome: Outcome, order: Order, seconds: float) -> dict[str, dict[str, Any]]:
+        trial = outcome.trial
+        if outcome.failure is not None:
+            self.fail(trial, outcome.failure)
+            return {trial: {"failure": outcome.failure}}
+        self._positions[trial] = outcome.position
+        self._recorder.segment(outcome, seconds)
+        if trial not in order.score:
+            self._wait(trial)
+            return {}
+        if outcome.score is not None:
+            self._best = max(outcome.score, self._best if self._best is not None else outcome.score)
+        last = outcome.position >= self._rungs.end(self._configs[trial])
+        post = {"score": outcome.score, "position": outcome.position, "rows": outcome.rows, "last": last}
+        return {trial: {**post, "done": last}}
+
+    def _lost(self, order: Order, lost: Lost) -> dict[str, dict[str, Any]]:
+        """Heads are as they were before the segment: try again, apart if it cannot be done together."""
+        again = Order(heads=order.heads, stop=order.stop, score=order.score, losses=order.losses + 1)
+        if lost.worker_died and again.losses < ATTEMPTS:
+            self._progress.say(f"a segment of {len(order.heads)} heads is repeated: {lost.reason}")
+            self._pool.retry(again)
+            return {}
+        if len(order.heads) > 1:
+            self._progress.say(f"a segment of {len(order.heads)} heads is taken apart: {lost.reason}")
+            for half in order.halves():
+                self._pool.retry(half)
+            return {}
+        trial = order.heads[0].trial
+        self.fail(trial, lost.reason)
+        return {trial: {"failure": lost.reason}}

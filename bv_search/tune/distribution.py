@@ -1,0 +1,142 @@
+"""What a parameter is drawn from; names and bounds as in Ray Tune."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from bv_search.errors import SpaceError, UnknownName
+
+Value = int | float
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several options, each a fixed value or a sub-space; drawn as the option's index."""
+
+    name: ClassVar[str] = "choice"
+
+    options: tuple[Any, ...]
+
+    def edges(self) -> tuple[Value, ...]:
+        return tuple(range(len(self.options)))
+
+    def holds(self, value: Value) -> bool:
+        return type(value) is int and 0 <= value < len(self.options)
+
+
+@dataclass(frozen=True)
+class Uniform:
+    name: ClassVar[str] = "uniform"
+
+    low: float
+    high: float  # excluded
+
+    def edges(self) -> tuple[Value, ...]:
+        return self.low, self.high
+
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, int | float) and self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class LogUniform(Uniform):
+    name: ClassVar[str] = "loguniform"
+
+
+@dataclass(frozen=True)
+class RandInt:
+    name: ClassVar[str] = "randint"
+
+    low: int
+    high: int  # excluded
+
+    def edges(self) -> tuple[Value, ...]:
+        return self.low, self.high - 1
+
+    def holds(self, value: Value) -> bool:
+        return type(value) is int and self.low <= value < self.high
+
+
+@dataclass(frozen=True)
+class QUniform:
+    """Multiples of a step."""
+
+    name: ClassVar[str] = "quniform"
+
+    low: float
+    high: float  # included
+    step: float
+
+    def edges(self) -> tuple[Value, ...]:
+        return self.rounded(self.low), self.rounded(self.high)
+
+    def holds(self, value: Value) -> bool:
+        return isinstance(value, int | float) and self.low <= value <= self.high
+
+    def rounded(self, value: float) -> Value:
+        """Whole steps stay whole numbers: searchers hand them out as floats."""
+        steps = round(value / self.step)
+        return int(steps * self.step) if float(self.step).is_integer() else steps * self.step
+
+
+Distribution = Choice | Uniform | LogUniform | RandInt | QUniform
+
+
+def parse_distribution(name: str, bounds: Any, where: str) -> Distribution:
+    if name not in PARSERS:
+        raise UnknownName("distribution", name, PARSERS, do=f"in {where}")
+    return PARSERS[name](bounds, where)
+
+
+def _choice(options: Any, where: str) -> Choice:
+    if not isinstance(options, list) or not options:
+        raise SpaceError("bad choice", where=where, expected="a list of options", found=repr(options))
+    return Choice(tuple(options))
+
+
+def _bounds(value: Any, names: tuple[str, ...], where: str) -> list[float]:
+    if not isinstance(value, list) or len(value) != len(names) or not all(map(_is_number, value)):
+        raise SpaceError("bad bounds", where=where, expected=f"[{', '.join(names)}]", found=repr(value))
+    if value[0] >= value[1]:
+        raise SpaceError("empty bounds", where=where, expected="low below high", found=value)
+    return value
+
+
+def _is_number(value: object) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+
+
+def _uniform(value: Any, where: str) -> Uniform:
+    return Uniform(*_bounds(value, ("low", "high"), where))
+
+
+def _loguniform(value: Any, where: str) -> LogUniform:
+    low, high = _bounds(value, ("low", "high"), where)
+    if low <= 0:
+        raise SpaceError("bad bounds", where=where, expected="low above 0", found=low)
+    return LogUniform(low, high)
+
+
+def _randint(value: Any, where: str) -> RandInt:
+    low, high = _bounds(value, ("low", "high"), where)
+    if type(low) is not int or type(high) is not int:
+        raise SpaceError("bad bounds", where=where, expected="whole numbers", found=value)
+    return RandInt(low, high)
+
+
+def _quniform(value: Any, where: str) -> QUniform:
+    low, high, step = _bounds(value, ("low", "high", "step"), where)
+    if step <= 0:
+        raise SpaceError("bad step", where=where, expected="a number above 0", found=step)
+    return QUniform(low, high, step)
+
+
+PARSERS: dict[str, Callable[[Any, str], Distribution]] = {
+    "choice": _choice,
+    "grid": _choice,
+    "uniform": _uniform,
+    "loguniform": _loguniform,
+    "randint": _randint,
+    "quniform": _quniform,
+}

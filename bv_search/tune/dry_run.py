@@ -1,0 +1,122 @@
+"""What a search would cost, before anything is spent."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+
+from bv_search.errors import UserError
+from bv_search.heads.config import HeadConfig, HeadShape
+from bv_search.heads.head import Head, count_parameters
+from bv_search.heads.pack import Pack
+from bv_search.run.trial import percent_of
+from bv_search.scan.scanner import head_shape
+from bv_search.scan.training import MICRO_BATCH
+from bv_search.scan.trial import TrialConfig
+from bv_search.store.store import Store
+from bv_search.tune.config import TuneConfig
+from bv_search.tune.space import Space
+from bv_search.tune.study import check_names, count_trials, load_space, open_store
+
+BERT_LARGE_PARAMETERS = 335_141_888  # what `percent` is of, where a shape stands in for a store
+LISTED = 40  # heads shown as text
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadSize:
+    name: str
+    config: HeadConfig
+    parameters: int
+    percent: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class DryRun:
+    space: Space
+    trials: int
+    heads: tuple[HeadSize, ...]
+    cost: dict[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        heads = [{"name": h.name, "parameters": h.parameters, "percent": h.percent} for h in self.heads]
+        return {"heads": heads, "trials": self.trials, "cost": self.cost}
+
+    def __str__(self) -> str:
+        lines = [f"space {self.space.name}: {self.space.about}", f"{len(self.heads)} heads:"]
+        width = max(len(head.name) for head in self.heads)
+        lines += [f"  {h.name:{width}}  {h.parameters:>12,}  {h.percent:8.4f} %" for h in self.heads[:LISTED]]
+        if len(self.heads) > LISTED:
+            lines.append(f"  … and {len(self.heads) - LISTED} more (all in --json)")
+        lines += [f"{self.trials} trials"]
+        lines += [f"{name.replace('_', ' ')}: {value:,}" for name, value in self.cost.items()]
+        return "\n".join(lines)
+
+
+def dry_run(config: TuneConfig, shape: str | None) -> DryRun:
+    check_names(config)
+    space = load_space(config)
+    trials = count_trials(config, space)
+    configs = [TrialConfig.from_json(corner) for corner in space.corners()]
+    if shape is not None:
+        heads = measure_heads(configs, parse_shape(shape, config.space), BERT_LARGE_PARAMETERS)
+        return DryRun(space=space, trials=trials, heads=heads, cost={})
+    store = open_store(config.store)
+    heads = measure_heads(configs, head_shape(store), store.encoder_parameters)
+    return DryRun(space=space, trials=trials, heads=heads, cost=estimate(store, configs, heads, trials))
+
+
+def parse_shape(text: str, space: str) -> HeadShape:
+    """LxH in place of a store: 25 channels are a span encoder's layers, one more is the pooler's output."""
+    layers, cross, width = text.partition("x")
+    if not cross or not layers.isdecimal() or not width.isdecimal() or 0 in (int(layers), int(width)):
+        raise UserError("bad --shape", expected="LAYERSxWIDTH, such as 25x1024", found=repr(text))
+    return HeadShape(layers=int(layers), width=int(width), outputs=2, per_token="classification" not in space)
+
+
+def measure_heads(
+    configs: Sequence[TrialConfig], shape: HeadShape, encoder_parameters: int
+) -> tuple[HeadSize, ...]:
+    """Each head of a space once, in the space's order."""
+    sizes = []
+    for head in dict.fromkeys(config.head for config in configs):
+        parameters = count_parameters(head, shape)
+        percent = percent_of(parameters, encoder_parameters) or 0.0
+        sizes.append(HeadSize(name=head.name, config=head, parameters=parameters, percent=percent))
+    return tuple(sizes)
+
+
+def estimate(
+    store: Store, configs: Sequence[TrialConfig], heads: Sequence[HeadSize], trials: int
+) -> dict[str, Any]:
+    """Bytes and seconds for one pack of the space's average head, by a few measured micro-batches."""
+    train = store.splits("train")[0]
+    passes = (
+        float(np.mean([c.training.epochs * c.training.rows(train.windows) for c in configs])) / train.windows
+    )
+    parameters = float(np.mean([head.parameters for head in heads]))
+    batches = passes * train.windows / MICRO_BATCH
+    predictions = sum(s.entry.tokens for role in ("select", "report") for s in store.splits(role))
+    return {
+        "bytes_to_read_per_pack": round(passes * train.entry.tokens * store.manifest.token_bytes),
+        "bytes_to_write": round(trials * 4 * (parameters + predictions * store.task.outputs)),
+        "estimated_seconds": round(trials * batches * _seconds_per_batch(store, heads), 1),
+    }
+
+
+def _seconds_per_batch(store: Store, heads: Sequence[HeadSize]) -> float:
+    """Of one head in a pack: forward and backward of a sample of the space's heads on made-up numbers."""
+    shape = head_shape(store)
+    train = store.splits("train")[0]
+    tokens = max(1, round(train.entry.tokens / train.windows))
+    lengths_N = torch.full((MICRO_BATCH,), tokens)
+    hidden_LTH = torch.randn(shape.layers, MICRO_BATCH * tokens, shape.width)
+    sample = [heads[n] for n in np.linspace(0, len(heads) - 1, min(8, len(heads)), dtype=int)]
+    pack = Pack([Head(size.config, shape).initialise(0) for size in sample])
+    for _ in range(2):  # the first one pays for what is made once
+        begun = time.perf_counter()
+        torch.autograd.backward(torch.stack([out.sum() for out in pack(hidden_LTH, lengths_N)]).sum())
+        seconds = time.perf_counter() - begun
+    return seconds / len(sample)

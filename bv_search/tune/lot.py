@@ -1,0 +1,34 @@
+"""The lot: which trials are under way, and which of them are parked. Searcher and scheduler share it."""
+
+from dataclasses import dataclass, field
+
+PROCESSES = 3  # trials that hold a process at a time; more fill packs no faster
+
+
+@dataclass
+class Lot:
+    """A trial is in the lot from its suggestion to its end."""
+
+    capacity: int  # trials under way at once: a pack for every worker
+    live: set[str] = field(default_factory=set)
+    parked: set[str] = field(default_factory=set)
+    exhausted: bool = False  # no trial will be suggested any more
+
+    @property
+    def moving(self) -> int:
+        """Trials that hold a process, or wait for one."""
+        return len(self.live) - len(self.parked)
+
+    @property
+    def has_room(self) -> bool:
+        return len(self.live) < self.capacity
+
+    @property
+    def admits(self) -> bool:
+        """Whether another trial may begin now."""
+        return not self.exhausted and self.has_room and self.moving < PROCESSES
+
+    @property
+    def is_still(self) -> bool:
+        """Nothing moves, and nothing more can begin: what waits will not become more."""
+        return self.moving == 0 and (self.exhausted or not self.has_room)

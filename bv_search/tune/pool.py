@@ -1,0 +1,87 @@
+"""The pool: heads that wait for a segment, and which of them go together. Knows nothing of Ray."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bv_search.scan.order import pass_length
+from bv_search.scan.trial import TrialConfig
+from bv_search.tune.rungs import Rungs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    trial: str
+    config: TrialConfig
+    position: int  # micro-batches seen
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """A segment to be run."""
+
+    heads: tuple[Waiting, ...]
+    stop: int
+    score: frozenset[str]  # trials that reach a stop of their own, and so need a score
+    losses: int = 0  # how often it was lost with its worker
+
+    def halves(self) -> tuple["Order", ...]:
+        """What to try when the whole cannot be run: the heads apart, down to the one that is to blame."""
+        middle = (len(self.heads) + 1) // 2
+        parts = (self.heads[:middle], self.heads[middle:])
+        return tuple(Order(heads=part, stop=self.stop, score=self.score) for part in parts if part)
+
+
+class Pool:
+    def __init__(self, rungs: Rungs, pack: int) -> None:
+        self._rungs = rungs
+        self._pack = pack
+        self._waiting: dict[str, Waiting] = {}
+        self._retries: list[Order] = []
+
+    def __len__(self) -> int:
+        return len(self._waiting) + sum(len(order.heads) for order in self._retries)
+
+    def park(self, head: Waiting) -> None:
+        self._waiting[head.trial] = head
+
+    def drop(self, trial: str) -> None:
+        """The trial was ended from outside."""
+        self._waiting.pop(trial, None)
+
+    def retry(self, order: Order) -> None:
+        self._retries.append(order)
+
+    def next_order(self, *, full_only: bool) -> Order | None:
+        """A pack that is full, or else, if asked, the heads that are least far: more join them further on."""
+        if self._retries:
+            return self._retries.pop()
+        groups = self._groups()
+        for group in groups:
+            if len(group) >= self._pack:
+                return self._take(group[: self._pack])
+        return self._take(groups[0]) if groups and not full_only else None
+
+    def _groups(self) -> list[list[Waiting]]:
+        """Heads that read the same rows next, by position."""
+        groups: dict[tuple[int, int], list[Waiting]] = defaultdict(list)
+        for head in self._waiting.values():
+            groups[head.position, self._own_data(head)].append(head)
+        return [groups[key] for key in sorted(groups)]
+
+    def _own_data(self, head: Waiting) -> int:
+        """Within the first pass all prefixes agree; later passes are shuffled by their own length."""
+        rows = self._rungs.rows(head.config)
+        return rows if head.position >= pass_length(rows) else 0
+
+    def _take(self, heads: Sequence[Waiting]) -> Order:
+        for head in heads:
+            del self._waiting[head.trial]
+        stop = self._common_stop(heads)
+        due = [h.trial for h in heads if self._rungs.next_stop(h.position, h.config) == stop]
+        return Order(heads=tuple(heads), stop=stop, score=frozenset(due))
+
+    def _common_stop(self, heads: Sequence[Waiting]) -> int:
+        stop = min(self._rungs.next_stop(head.position, head.config) for head in heads)
+        rows = {self._rungs.rows(head.config) for head in heads}
+        return stop if len(rows) == 1 else min(stop, *(pass_length(n) for n in rows))

@@ -1,0 +1,118 @@
+"""What a search leaves behind: every event in the journal, every head's state and results in files."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from bv_search import files
+from bv_search.heads.config import HeadConfig
+from bv_search.run.folder import Run
+from bv_search.run.mlflow import MlflowMirror
+from bv_search.run.predictions import write_predictions
+from bv_search.scan.scanner import Answers, Final, Outcome
+from bv_search.scan.trial import TrialConfig
+from bv_search.store.store import Store
+
+STATES = "states"
+DONE, STOPPED, FAILED = "done", "stopped", "failed"
+MIRROR_SECONDS = 5.0
+
+
+class Recorder:
+    """Files first, then the journal: what the journal names is there."""
+
+    def __init__(self, run: Run, store: Store, mirror: MlflowMirror) -> None:
+        self._run = run
+        self._store = store
+        self._mirror = mirror
+        self._states = run.path / STATES
+        self._mirrored = 0.0
+
+    def suggested(self, trial: str, config: Mapping[str, Any]) -> None:
+        self._append("suggest", trial, config=dict(config))
+
+    def segment(self, outcome: Outcome, seconds: float) -> None:
+        """A head's state on the disk, then the event that makes it count, then the old state gone."""
+        assert outcome.state is not None
+        files.write_bytes(self._state_path(outcome.trial, outcome.position), outcome.state)
+        self._append(
+            "segment",
+            outcome.trial,
+            position=outcome.position,
+            rows=outcome.rows,
+            score=outcome.score,
+            seconds=seconds,
+        )
+        self._forget_states(outcome.trial, keep=outcome.position)
+
+    def state(self, trial: str, position: int) -> bytes:
+        return self._state_path(trial, position).read_bytes()
+
+    def halted(self, trial: str, status: str) -> None:
+        """Its training is over; only its answers are still to be made."""
+        self._append("halt", trial, status=status)
+
+    def failed(self, trial: str, reason: str) -> None:
+        self._append("finish", trial, status=FAILED, reason=reason)
+        self._forget_states(trial)
+
+    def finished(self, final: Final, config: TrialConfig, status: str) -> None:
+        folder = self._run.new_trial_folder(final.trial)
+        files.write_bytes(folder / "model.safetensors", final.weights)
+        files.write_json(folder / "config.json", self._head_json(final, config))
+        write_predictions(folder / "select.parquet", final.select.ids, final.select.logits)
+        write_predictions(folder / "report.parquet", final.report.ids, final.report.logits)
+        self._append(
+            "finish",
+            final.trial,
+            status=status,
+            score=final.select.score,
+            parameters=final.parameters,
+            report=_report_json(final.report),
+        )
+        self._forget_states(final.trial)
+
+    def ended(self, seconds: Mapping[str, float]) -> None:
+        self._run.journal.append({"event": "end", "seconds": dict(seconds)})
+        self._run.write_leaderboard()
+        self._mirror.sync()
+        self._mirror.close()
+
+    def mirror(self) -> None:
+        """Bring MLflow up to date, now and then: it is a copy, and the search need not wait for it."""
+        if time.monotonic() - self._mirrored > MIRROR_SECONDS:
+            self._mirror.sync()
+            self._mirrored = time.monotonic()
+
+    def _append(self, event: str, trial: str, **more: Any) -> None:
+        self._run.journal.append({"event": event, "trial": trial, **more})
+
+    def _state_path(self, trial: str, position: int) -> Path:
+        return self._states / f"{trial}-{position}.safetensors"
+
+    def _forget_states(self, trial: str, keep: int | None = None) -> None:
+        for path in self._states.glob(f"{trial}-*.safetensors"):
+            if keep is None or path != self._state_path(trial, keep):
+                path.unlink(missing_ok=True)
+
+    def _head_json(self, final: Final, config: TrialConfig) -> dict[str, Any]:
+        manifest = self._store.manifest
+        head: HeadConfig = config.head
+        return {
+            "head": head.to_json(),
+            "shape": asdict(final.shape),
+            "trial": final.trial,
+            "training": config.training.to_json(),
+            "task": dict(manifest.task),
+            "encoder": asdict(manifest.encoder),
+            "tokens": manifest.tokens,
+            "dtype": manifest.dtype,
+            "layers": list(manifest.layers),
+            "store": {"path": str(self._store.path), "digest": self._store.digest},
+        }
+
+
+def _report_json(report: Answers) -> dict[str, Any]:
+    return {"score": report.score, "interval": list(report.interval), "metrics": report.metrics}

@@ -1,0 +1,39 @@
+"""Where heads stop to be compared: positions, in micro-batches, at which a segment ends."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import ceil
+
+from bv_search.scan.order import pass_length
+from bv_search.scan.trial import TrialConfig
+
+REDUCTION = 3  # one head of so many goes on
+RUNGS = 2  # before the end
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rungs:
+    """A head's stops are the rungs below its own end, and that end."""
+
+    windows: int  # of the train split
+    positions: tuple[int, ...]
+    last: int  # the end of the longest head
+
+    def rows(self, config: TrialConfig) -> int:
+        """Windows of one pass of a head."""
+        return config.training.rows(self.windows)
+
+    def end(self, config: TrialConfig) -> int:
+        return pass_length(self.rows(config)) * config.training.epochs
+
+    def next_stop(self, position: int, config: TrialConfig) -> int:
+        end = self.end(config)
+        return min([rung for rung in self.positions if position < rung < end], default=end)
+
+
+def plan_rungs(configs: Iterable[TrialConfig], windows: int, *, halving: bool) -> Rungs:
+    """Rungs for whatever heads a space can draw; none without a scheduler that would use them."""
+    bare = Rungs(windows=windows, positions=(), last=0)
+    last = max(bare.end(config) for config in configs)
+    rungs = {ceil(last / REDUCTION**n) for n in range(1, RUNGS + 1)} if halving else set()
+    return Rungs(windows=windows, positions=tuple(sorted(rungs - {last})), last=last)

@@ -1,0 +1,200 @@
+"""The search: a study, its scan workers and trials, from the first suggestion to the leaderboard."""
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray import tune
+from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialScheduler
+
+from bv_search.cluster import ray_session
+from bv_search.command import Progress
+from bv_search.run.folder import Run
+from bv_search.run.mlflow import MlflowMirror
+from bv_search.scan.trial import TrialConfig
+from bv_search.store.store import Store
+from bv_search.tune.board import TRIAL, Board, BoardTrial
+from bv_search.tune.config import AUTO, TuneConfig
+from bv_search.tune.desk import Desk
+from bv_search.tune.lot import Lot
+from bv_search.tune.parking import Parking
+from bv_search.tune.pool import Pool
+from bv_search.tune.recorder import DONE, FAILED, Recorder
+from bv_search.tune.resume import Past, read_past
+from bv_search.tune.rungs import REDUCTION, Rungs, plan_rungs
+from bv_search.tune.searchers import SEARCHERS, Searcher
+from bv_search.tune.study import open_study
+from bv_search.tune.suggestions import Resumed, Suggestions
+from bv_search.tune.worker import Crew, Share
+
+RAY_STATE = "ray"
+TUNE_SETTINGS = {
+    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # parked trials report no score
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # the journal and MLflow log
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",  # an interrupt is the command's to answer
+    "TUNE_MAX_PENDING_TRIALS_PG": "8",  # the lot admits trials, not Tune
+    "RAY_AIR_NEW_OUTPUT": "0",
+}
+
+
+@dataclass(kw_only=True)
+class Clock:
+    """What was spent on what, in seconds."""
+
+    begun: float = field(default_factory=time.monotonic)
+    spent: dict[str, float] = field(default_factory=dict)
+
+    def note(self, step: str) -> None:
+        """The time since the last note belongs to this step."""
+        self.spent[step] = time.monotonic() - self.begun - sum(self.spent.values())
+
+    def total(self) -> dict[str, float]:
+        return {"total": sum(self.spent.values()), **self.spent}
+
+
+def run(config: TuneConfig, progress: Progress) -> Run:
+    """Search, and leave a run folder whose trials have weights, predictions and scores."""
+    clock = Clock()
+    study = open_study(config)
+    with study.run.writing():
+        mirror = MlflowMirror(study.run)
+        recorder = Recorder(study.run, study.store, mirror)
+        past = read_past(study.run.events())
+        with ray_session():
+            configs = [TrialConfig.from_json(corner) for corner in study.space.corners()]
+            crew = Crew(study.store.path, Share.of_cluster(ray.cluster_resources(), config.workers))
+            pack = crew.capacity(configs) if config.pack == AUTO else int(config.pack)
+            clock.note("start")
+            windows = study.store.splits("train")[0].windows
+            rungs = plan_rungs(configs, windows, halving=config.scheduler == "asha")
+            progress.say(_opening(study.run, study.store, pack, crew))
+            desk = Desk(
+                crew=crew,
+                pool=Pool(rungs, pack),
+                rungs=rungs,
+                recorder=recorder,
+                progress=progress,
+                total=study.run.study.trials,
+            )
+            searcher = SEARCHERS[study.run.study.searcher](study.space, study.run.study.seed)
+            trials = _Trials(study.run, study.space.start, past, searcher)
+            _search(config, trials, desk, rungs, crew.size * pack, recorder)
+            clock.note("search")
+            desk.finish(pack)
+            clock.note("score")
+            crew.dismiss()
+        recorder.ended({**clock.total(), "scan": desk.scan_seconds})
+    progress.close()
+    return study.run
+
+
+@dataclass(frozen=True, kw_only=False)
+class _Trials:
+    """Trials that were, and the numbers of those to come."""
+
+    run: Run
+    start: tuple[Mapping[str, Any], ...]
+    past: list[Past]
+    searcher: Searcher
+
+    @property
+    def numbers(self) -> range:
+        return range(len(self.past) + 1, self.run.study.trials + 1)
+
+    @property
+    def resumed(self) -> list[Resumed]:
+        return [Resumed(trial=past.trial, config=past.config) for past in self.past if past.is_live]
+
+
+def _search(
+    config: TuneConfig, trials: _Trials, desk: Desk, rungs: Rungs, capacity: int, recorder: Recorder
+) -> None:
+    lot = Lot(capacity=capacity)
+    inner = _scheduler(config.scheduler, rungs)
+    _replay(trials, desk, inner)
+    if not trials.resumed and not trials.numbers:
+        return
+    suggestions = Suggestions(
+        trials.searcher,
+        lot=lot,
+        recorder=recorder,
+        resumed=trials.resumed,
+        start=[dict(point) for point in trials.start[len(trials.past) :]],
+        numbers=trials.numbers,
+    )
+    os.environ.update(TUNE_SETTINGS)
+    board = ray.remote(Board).options(num_cpus=0).remote()
+    parking = Parking(inner, desk=desk, lot=lot, board=board)
+    _fit(config, suggestions, parking, board, trials.run.path / RAY_STATE)
+    desk.halt_all()
+
+
+def _fit(config: TuneConfig, suggestions: Suggestions, parking: Parking, board: Any, storage: Path) -> None:
+    trainable = tune.with_resources(
+        tune.with_parameters(BoardTrial, board=board), tune.PlacementGroupFactory([{"CPU": 0.01}])
+    )
+    tuner = tune.Tuner(
+        trainable,
+        tune_config=tune.TuneConfig(
+            search_alg=suggestions,
+            scheduler=parking,
+            num_samples=-1,
+            reuse_actors=True,
+            time_budget_s=config.time_budget,
+            trial_name_creator=_trial_name,
+            trial_dirname_creator=_trial_name,
+        ),
+        run_config=tune.RunConfig(name="tune", storage_path=str(storage.resolve()), verbose=0),
+    )
+    tuner.fit()
+
+
+def _trial_name(trial: Any) -> str:
+    return f"trial-{trial.config[TRIAL]}"
+
+
+def _scheduler(name: str, rungs: Rungs) -> TrialScheduler:
+    if name == "none" or not rungs.positions:
+        return FIFOScheduler()
+    return AsyncHyperBandScheduler(
+        time_attr="position",
+        metric="score",
+        mode="max",
+        grace_period=rungs.positions[0],
+        max_t=rungs.last,
+        reduction_factor=REDUCTION,
+    )
+
+
+def _replay(trials: _Trials, desk: Desk, scheduler: TrialScheduler) -> None:
+    """Searcher and scheduler learn what earlier sessions found out."""
+    for past in trials.past:
+        trials.searcher.adopt(past.trial, trials.searcher.space.draws(past.config))
+        if not past.is_live:
+            trials.searcher.tell(past.trial, past.score)
+        if past.status != FAILED and not past.finished:
+            desk.known(past.trial, past.config, past.position, past.status)
+        judged = _PastTrial(past.trial)
+        scheduler.on_trial_add(None, judged)
+        for position, score in past.scores:
+            if past.status == DONE or position < past.position or not past.is_live:
+                scheduler.on_trial_result(None, judged, {"position": position, "score": score})
+
+
+@dataclass(frozen=True)
+class _PastTrial:
+    """As much of a Tune trial as a scheduler looks at."""
+
+    trial_id: str
+
+
+def _opening(run: Run, store: Store, pack: int, crew: Crew) -> str:
+    train = store.splits("train")[0]
+    return (
+        f"run {run.path}: {run.study.trials} trials by {run.study.searcher}, {run.study.scheduler}; "
+        f"{train.windows} windows, {train.entry.tokens} tokens; packs of {pack} on {crew.size} worker(s)"
+    )

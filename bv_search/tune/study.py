@@ -1,0 +1,142 @@
+"""Opening a study: all that can be wrong with what the user asked for is found here, before any work."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from bv_search.errors import RunError, SpaceError, StoreError, UnknownName, UserError
+from bv_search.run.folder import Run
+from bv_search.run.study import Study
+from bv_search.store.store import Store
+from bv_search.tasks.row import Role
+from bv_search.tune.config import DEFAULT_TRIALS, SCHEDULERS, TuneConfig
+from bv_search.tune.searchers import SEARCHERS
+from bv_search.tune.searchers.grid import Grid
+from bv_search.tune.space import Space, parse_space
+from bv_search.tune.space_file import find_space
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenStudy:
+    run: Run
+    space: Space
+    store: Store
+
+
+def open_study(config: TuneConfig) -> OpenStudy:
+    check_names(config)
+    return _resume(config) if config.resume else _begin(config)
+
+
+def check_names(config: TuneConfig) -> None:
+    if config.searcher is not None and config.searcher not in SEARCHERS:
+        raise UnknownName("searcher", config.searcher, SEARCHERS)
+    if config.scheduler not in SCHEDULERS:
+        raise UnknownName("scheduler", config.scheduler, SCHEDULERS)
+
+
+def load_space(config: TuneConfig) -> Space:
+    space = find_space(config.space)
+    return space if config.data_fraction is None else with_data_fraction(space, config.data_fraction)
+
+
+def with_data_fraction(space: Space, fraction: float) -> Space:
+    """The same space on the first part of the data."""
+    inside: Mapping[str, Any] = space.source["space"]
+    if "data_fraction" in inside:
+        raise SpaceError("has its own data_fraction", where=space.name, do="leave out --data-fraction")
+    start = [{**point, "data_fraction": fraction} for point in space.start]
+    source = {**space.source, "space": {**inside, "data_fraction": fraction}, "start": start}
+    return parse_space(source, space.name)
+
+
+def choose_searcher(config: TuneConfig, space: Space) -> str:
+    return config.searcher or ("grid" if space.is_finite() else "hyperopt")
+
+
+def count_trials(config: TuneConfig, space: Space) -> int:
+    """As many as asked for; a grid has no more than its points."""
+    if choose_searcher(config, space) != "grid":
+        return config.trials or DEFAULT_TRIALS
+    points = len(Grid(space, config.seed))
+    return min(config.trials or points, points)
+
+
+def open_store(place: str) -> Store:
+    store = Store.open(place)
+    for role in (Role.TRAIN, Role.SELECT, Role.REPORT):
+        if not store.splits(role):
+            found = ", ".join(store.manifest.splits)
+            raise StoreError(f"has no split of role {role}", where=place, found=found)
+    return store
+
+
+def _begin(config: TuneConfig) -> OpenStudy:
+    space = load_space(config)
+    searcher, trials = choose_searcher(config, space), count_trials(config, space)
+    store = open_store(config.store)
+    name = config.name or _free_name(config.runs, f"{store.task.name}-{space.name}")
+    baseline = store.manifest.baseline
+    study = Study(
+        name=name,
+        space={"name": space.name, **space.source},
+        store=_absolute(config.store),
+        store_digest=store.digest,
+        task=store.manifest.task,
+        searcher=searcher,
+        scheduler=config.scheduler,
+        trials=trials,
+        seed=config.seed,
+        pack=str(config.pack),
+        data_fraction=config.data_fraction or 1.0,
+        encoder_parameters=store.encoder_parameters,
+        baseline=asdict(baseline) if baseline else None,
+    )
+    return OpenStudy(run=Run.create(config.runs / name, study), space=space, store=store)
+
+
+def _resume(config: TuneConfig) -> OpenStudy:
+    """Go on with a run as it was begun; only the number of trials may change."""
+    run = Run.open(config.runs / str(config.name))
+    study = run.study
+    store = open_store(study.store)
+    if store.digest != study.store_digest:
+        raise RunError(
+            "was made on another store",
+            where=run.path,
+            expected=study.store_digest,
+            found=f"{store.digest} in {study.store}",
+            do="put that store back, or start a new run",
+        )
+    source = {key: value for key, value in study.space.items() if key != "name"}
+    space = parse_space(source, str(study.space["name"]))
+    trials = _resumed_trials(config, study, space)
+    if trials != study.trials:
+        run.change_study(trials=trials)
+    return OpenStudy(run=run, space=space, store=store)
+
+
+def _resumed_trials(config: TuneConfig, study: Study, space: Space) -> int:
+    if config.trials is None:
+        return study.trials
+    trials = study.trials + config.trials if config.more else config.trials
+    if trials < study.trials:
+        raise UserError(
+            "a run cannot lose trials",
+            where=study.name,
+            expected=f"--trials {study.trials} or more, or +N",
+            found=trials,
+        )
+    whole = replace(config, searcher=study.searcher, trials=trials)
+    return count_trials(whole, space)
+
+
+def _free_name(runs: Path, stem: str) -> str:
+    return next(name for n in count(1) if not (runs / (name := f"{stem}-{n}")).exists())
+
+
+def _absolute(store: str) -> str:
+    """A resumed run may be started from another folder."""
+    return store if "://" in store else str(Path(store).resolve())

@@ -1,0 +1,112 @@
+"""Our searchers behind Ray Tune's interface, and the trials that a resumed run brings along."""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from ray.tune.search import Searcher as TuneSearcher
+
+from bv_search.tune.board import PARKED, TRIAL
+from bv_search.tune.lot import Lot
+from bv_search.tune.recorder import Recorder
+from bv_search.tune.searchers import Searcher
+from bv_search.tune.space import Config
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resumed:
+    """A trial that an earlier session began."""
+
+    trial: str
+    config: Config
+
+
+FINISHED = "FINISHED"  # Ray Tune's word for a searcher that has no more
+
+
+class Suggestions(TuneSearcher):
+    """What Tune asks for the next trial.
+
+    It hands out configs while there is room in the lot: resumed trials, then the space's starting points,
+    then the searcher's own. Results of parked trials never reach the searcher.
+    """
+
+    def __init__(
+        self,
+        searcher: Searcher,
+        *,
+        lot: Lot,
+        recorder: Recorder,
+        resumed: Iterable[Resumed],
+        start: Iterable[Config],
+        numbers: Iterable[int],
+    ) -> None:
+        super().__init__(metric="score", mode="max")
+        self._searcher = searcher
+        self._lot = lot
+        self._recorder = recorder
+        self._resumed = deque(resumed)
+        self._start = deque(start)
+        self._numbers = deque(numbers)  # of the trials still to be begun
+        self._names: dict[str, str] = {}  # Tune's id of a trial → ours
+        self._scores: dict[str, float] = {}
+
+    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
+        if not self._lot.admits:
+            return FINISHED if self._lot.exhausted else None
+        suggestion = self._next()
+        self._lot.exhausted = suggestion is None or not (self._resumed or self._numbers)
+        if suggestion is None:
+            return FINISHED
+        trial, config = suggestion
+        self._names[trial_id] = trial
+        self._lot.live.add(trial)
+        return {TRIAL: trial, **config}
+
+    def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
+        if PARKED not in result:
+            self._scores[self._names[trial_id]] = result["score"]
+
+    def on_trial_complete(
+        self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
+    ) -> None:
+        """Tell the searcher how far the head came: a trial ended while paused has no result of its own."""
+        trial = self._names.pop(trial_id)
+        if result and "score" in result:
+            self._scores[trial] = result["score"]
+        self._searcher.tell(trial, None if error else self._scores.get(trial))
+        self._lot.live.discard(trial)
+        self._lot.parked.discard(trial)
+
+    def save_to_dir(self, checkpoint_dir: str, session_str: str = "default") -> None:
+        """The journal is what a run resumes from."""
+
+    def save(self, checkpoint_path: str) -> None:
+        """The journal is what a run resumes from."""
+
+    def restore(self, checkpoint_path: str) -> None:
+        raise AssertionError("a run resumes from its journal")
+
+    def _next(self) -> tuple[str, Config] | None:
+        if self._resumed:
+            resumed = self._resumed.popleft()
+            return resumed.trial, resumed.config
+        if not self._numbers:
+            return None
+        trial = f"{self._numbers[0]:04d}"
+        config = self._new_config(trial)
+        if config is None:
+            self._numbers.clear()
+            return None
+        self._numbers.popleft()
+        self._recorder.suggested(trial, config)
+        return trial, config
+
+    def _new_config(self, trial: str) -> Config | None:
+        if self._start:
+            config = self._start.popleft()
+            self._searcher.adopt(trial, self._searcher.space.draws(config))
+            return config
+        draws = self._searcher.ask(trial)
+        return None if draws is None else self._searcher.space.config(draws)

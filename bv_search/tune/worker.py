@@ -1,0 +1,156 @@
+"""The actor around a scanner, and the crew of them."""
+
+import os
+import time
+from collections import deque
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+from ray.exceptions import RayActorError, RayTaskError
+
+from bv_search.scan.trial import TrialConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """What the scan workers reserve of a cluster."""
+
+    workers: int
+    cpus: float  # each, reserved
+    threads: int  # each, used
+    gpus: int  # each
+
+    @classmethod
+    def of_cluster(cls, resources: Mapping[str, float], workers: int | None) -> "Share":
+        """A worker per GPU, or one for all cores; a core is left over for trials, where there are two."""
+        cpus, gpus = int(resources.get("CPU", 1)), int(resources.get("GPU", 0))
+        count = workers or gpus or 1
+        each = max(1, cpus // count)
+        return cls(
+            workers=count,
+            cpus=each - 1 if each > 1 else 0.5,
+            threads=each,
+            gpus=1 if gpus >= count else 0,
+        )
+
+
+class ScanWorker:
+    """Owns a GPU, or the cores that the search leaves it, from before the search starts to its end."""
+
+    def __init__(self, store: str, threads: int) -> None:
+        from bv_search.scan.scanner import Scanner  # with torch: slow, and needed only here
+
+        self._scanner = Scanner(store, threads=threads)
+
+    def capacity(self, configs: Sequence[TrialConfig]) -> int:
+        return self._scanner.capacity([config.head for config in configs])
+
+    def process(self) -> int:
+        return os.getpid()
+
+    def segment(
+        self, heads: Sequence[bytes | tuple[str, TrialConfig]], stop: int, score: Collection[str]
+    ) -> list[Any]:
+        from bv_search.scan.scanner import Start
+
+        starts = [h if isinstance(h, bytes) else Start(trial=h[0], config=h[1]) for h in heads]
+        return self._scanner.segment(starts, stop, score=score)
+
+    def final(self, states: Sequence[bytes]) -> list[Any]:
+        return self._scanner.final(states)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lost:
+    """Why a job has no result."""
+
+    reason: str
+    worker_died: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    method: str
+    arguments: tuple[Any, ...]
+    about: Any  # the caller's own name for it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    job: Job
+    result: list[Any] | Lost
+    seconds: float
+
+
+class Crew:
+    """Scan workers: a job goes to an idle one; one that dies is replaced."""
+
+    def __init__(self, store: str, share: Share) -> None:
+        self._store = store
+        self._threads = share.threads
+        self._options = {"num_cpus": share.cpus, "num_gpus": share.gpus}
+        self._all = [self._hire() for _ in range(share.workers)]
+        self.processes()  # they hold their share of the machine: nothing that starts later can take it
+        self._idle = deque(self._all)
+        self._running: dict[Any, tuple[Any, Job, float]] = {}
+
+    @property
+    def size(self) -> int:
+        return len(self._all)
+
+    def processes(self) -> list[int]:
+        """The workers' process ids."""
+        return list(ray.get([worker.process.remote() for worker in self._all]))
+
+    def capacity(self, configs: Sequence[TrialConfig]) -> int:
+        """Heads that fit into the memory of every worker."""
+        return int(min(ray.get([worker.capacity.remote(configs) for worker in self._all])))
+
+    @property
+    def has_idle(self) -> bool:
+        return bool(self._idle)
+
+    @property
+    def running(self) -> list[Job]:
+        return [job for _, job, _ in self._running.values()]
+
+    def submit(self, job: Job) -> None:
+        worker = self._idle.popleft()
+        self._running[getattr(worker, job.method).remote(*job.arguments)] = (worker, job, time.monotonic())
+
+    def finished(self, *, wait: bool = False) -> list[Ended]:
+        """Jobs that ended since the last call; with `wait`, at least one if any runs."""
+        if not self._running:
+            return []
+        references = list(self._running)
+        done, _ = ray.wait(references, num_returns=len(references), timeout=0)
+        if not done and wait:
+            done, _ = ray.wait(references, num_returns=1)
+        return [self._collect(reference) for reference in done]
+
+    def dismiss(self) -> None:
+        for worker in self._all:
+            ray.kill(worker)
+
+    def _collect(self, reference: Any) -> Ended:
+        worker, job, begun = self._running.pop(reference)
+        try:
+            result: list[Any] | Lost = ray.get(reference)
+        except RayTaskError as error:
+            result = Lost(reason=_last_line(error), worker_died=False)
+        except RayActorError as error:
+            self._all.remove(worker)
+            worker = self._hire()
+            self._all.append(worker)
+            result = Lost(reason=f"its scan worker died: {_last_line(error)}", worker_died=True)
+        self._idle.append(worker)
+        return Ended(job=job, result=result, seconds=time.monotonic() - begun)
+
+    def _hire(self) -> Any:
+        return ray.remote(ScanWorker).options(**self._options).remote(self._store, self._threads)
+
+
+def _last_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[-1]

@@ -1,0 +1,86 @@
+"""What all tests share: one thread per process, no network, real but small data, a real but tiny encoder."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+# before anything imports torch, Ray or transformers: they read these once
+os.environ.update(
+    {
+        **dict.fromkeys(
+            ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMEXPR_NUM_THREADS"), "1"
+        ),
+        "TOKENIZERS_PARALLELISM": "false",
+        "HF_HUB_OFFLINE": "1",
+        "HF_DATASETS_OFFLINE": "1",
+        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+        "TRANSFORMERS_VERBOSITY": "error",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_DEDUP_LOGS": "0",
+        "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+        "RAY_TQDM": "0",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "MPLBACKEND": "Agg",
+    }
+)
+for name in ("RAY_ADDRESS", "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "MLFLOW_RUN_ID"):
+    os.environ.pop(name, None)
+
+import pytest  # noqa: E402
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--slow"):
+        return
+    for item in items:
+        if "slow" in item.keywords:
+            item.add_marker(pytest.mark.skip(reason="slow: run with --slow"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """No test reads or writes the cache of the person who runs it."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("BV_CACHE", str(folder))
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Real SQuAD 2.0 and GLUE files: squad2/*.json and glue/TASK/*.tsv."""
+    named = os.environ.get("BV_REAL_DATA")
+    folder = Path(named) if named else REPOSITORY.parent / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"no real data: {folder} is not a folder; name one by BV_REAL_DATA")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def generated_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with train.json and dev.json in SQuAD 2.0's shape: 60 and 20 passages, 4 questions each."""
+    from bv_search.demo.text import TextSettings, write_text  # noqa: PLC0415
+
+    return write_text(
+        tmp_path_factory.mktemp("generated") / "data",
+        TextSettings(train_passages=60, dev_passages=20, questions=4, seed=0),
+    )
+
+
+@pytest.fixture(scope="session")
+def tiny_encoder(generated_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A transformers folder: BERT, 2 layers of width 32, the generated text's vocabulary, never trained."""
+    # imports torch: seconds that tests without an encoder do not pay
+    from bv_search.demo.encoder import EncoderSettings, build_encoder  # noqa: PLC0415
+
+    return build_encoder(
+        tmp_path_factory.mktemp("encoder") / "tiny",
+        generated_data,
+        EncoderSettings(layers=2, width=32, heads=2, vocabulary=400, warm_passages=0, seed=0),
+    )

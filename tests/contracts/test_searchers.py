@@ -1,0 +1,131 @@
+"""What every searcher promises, over every shipped space that it can search."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from bv_search.errors import SpaceError
+from bv_search.scan.trial import TrialConfig
+from bv_search.tune.searchers import SEARCHERS, Searcher
+from bv_search.tune.space import Draws, Space, parse_space
+from bv_search.tune.space_file import find_space, shipped_spaces
+
+PAIRS = [
+    pytest.param(name, space, id=f"{name}-{space}")
+    for space in shipped_spaces()
+    for name in SEARCHERS
+    if name != "grid" or find_space(space).is_finite()
+]
+each_pair = pytest.mark.parametrize(("name", "space"), PAIRS)
+
+NESTED = parse_space(
+    {
+        "space": {
+            "head": {
+                "choice": [
+                    {"kind": "pooling", "pooling": {"choice": ["learned", "average"]}},
+                    {"kind": "adapter", "size": {"quniform": [16, 64, 16]}},
+                ]
+            },
+            "learning_rate": {"loguniform": [1.0e-4, 1.0e-1]},
+            "weight_decay": {"uniform": [0.0, 0.1]},
+            "seed": {"randint": [0, 10]},
+        }
+    },
+    "nested",
+)
+
+
+def asked(searcher: Searcher, count: int, begin: int = 0) -> Iterator[tuple[str, Draws]]:
+    for number in range(begin, begin + count):
+        draws = searcher.ask(str(number))
+        if draws is None:
+            return
+        yield str(number), draws
+
+
+@each_pair
+def test_its_points_are_configs_of_the_space(name: str, space: str) -> None:
+    searcher = SEARCHERS[name](find_space(space), 0)
+
+    for trial, draws in asked(searcher, 30):
+        config = searcher.space.config(draws)
+        TrialConfig.from_json(config)
+        assert searcher.space.draws(config) == draws
+        searcher.tell(trial, float(trial) / 30)
+
+
+@pytest.mark.parametrize("name", ["hyperopt", "optuna", "random"])
+def test_numbers_keep_their_types_and_bounds(name: str) -> None:
+    searcher = SEARCHERS[name](NESTED, 1)
+
+    configs = [NESTED.config(draws) for _, draws in asked(searcher, 40)]
+
+    sizes = {config["head"]["size"] for config in configs if config["head"]["kind"] == "adapter"}
+    assert sizes <= {16, 32, 48, 64}
+    assert all(type(size) is int for size in sizes)
+    assert all(type(config["seed"]) is int and 0 <= config["seed"] < 10 for config in configs)
+    assert all(1e-4 <= config["learning_rate"] <= 1e-1 for config in configs)
+    assert {config["head"]["kind"] for config in configs} == {"pooling", "adapter"}
+
+
+@pytest.mark.parametrize("name", SEARCHERS)
+def test_the_seed_decides_the_points(name: str) -> None:
+    space = find_space("paper-span") if name == "grid" else NESTED
+
+    def points(seed: int) -> list[Draws]:
+        return [draws for _, draws in asked(SEARCHERS[name](space, seed), 15)]
+
+    assert points(1) == points(1)
+    assert name == "grid" or points(1) != points(2)
+
+
+@pytest.mark.parametrize("name", SEARCHERS)
+def test_a_whole_pack_may_be_asked_for_before_any_is_told_and_some_may_fail(name: str) -> None:
+    space = find_space("paper-span") if name == "grid" else NESTED
+    searcher = SEARCHERS[name](space, 0)
+
+    pack = list(asked(searcher, 8))
+    for number, (trial, _) in enumerate(pack):
+        searcher.tell(trial, None if number % 3 == 0 else number / 8)
+
+    assert len(list(asked(searcher, 2, begin=100))) == 2
+
+
+@pytest.mark.parametrize("name", ["hyperopt", "optuna"])
+def test_it_learns_where_the_good_points_are_from_points_that_others_chose(name: str) -> None:
+    """Told of adopted points only, as a resumed search is, it turns to the better kind of head."""
+    searcher = SEARCHERS[name](NESTED, 0)
+    source = SEARCHERS["random"](NESTED, 5)
+    for trial, draws in asked(source, 40):
+        searcher.adopt(trial, draws)
+        searcher.tell(trial, 1.0 if draws["head"] == 1 else 0.0)
+
+    kinds = []
+    for trial, draws in asked(searcher, 20, begin=100):
+        kinds.append(draws["head"])
+        searcher.tell(trial, 1.0 if draws["head"] == 1 else 0.0)
+
+    assert sum(kinds) >= 15
+
+
+def test_grid_has_every_point_once_and_ends() -> None:
+    space = find_space("data-fraction")
+    searcher = SEARCHERS["grid"](space, 0)
+    searcher.adopt("before", next(space.points()))
+
+    points = [tuple(draws.items()) for _, draws in asked(searcher, 100)]
+
+    assert len(points) == len(set(points)) == 29
+    assert searcher.ask("one more") is None
+
+
+def test_grid_refuses_what_has_no_end() -> None:
+    with pytest.raises(SpaceError, match="has no end of values"):
+        SEARCHERS["grid"](NESTED, 0)
+
+
+def test_every_shipped_space_says_what_it_is() -> None:
+    spaces: list[Space] = [find_space(name) for name in shipped_spaces()]
+    assert all(space.about for space in spaces)
+    assert {"adapters", "pooling", "paper-span", "paper-classification"} <= set(shipped_spaces())

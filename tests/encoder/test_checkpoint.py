@@ -1,0 +1,153 @@
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from bv_search.encoder.checkpoint import find_device, load_base, load_encoder, load_untrained
+from bv_search.encoder.source import find_source
+from bv_search.errors import EncoderError
+from bv_search.tasks.registry import find_task
+
+
+def test_a_folder_that_is_no_stage_has_shapes_but_no_predictions(encoder_folder: Path) -> None:
+    encoder = load_encoder(encoder_folder)
+    assert (encoder.layers, encoder.width, encoder.has_pooler, encoder.predicts) == (3, 32, True, False)
+    assert encoder.stage is None
+    assert encoder.identity.id == str(encoder_folder)
+
+
+def test_parameters_are_those_of_the_whole_encoder_whatever_the_task(encoder_folder: Path) -> None:
+    base = load_encoder(encoder_folder)
+    assert base.parameters == sum(p.numel() for p in base.model.parameters())
+    spans = load_untrained(find_source(encoder_folder), find_task("squad2-span"), seed=0)
+    assert spans.model.base_model.pooler is None
+    assert load_encoder(encoder_folder, task=find_task("squad2-span")).parameters == base.parameters
+
+
+def test_a_new_head_is_the_same_for_the_same_seed(encoder_folder: Path) -> None:
+    source, task = find_source(encoder_folder), find_task("mrpc")
+    heads = [load_untrained(source, task, seed=seed).model.classifier.weight for seed in (0, 0, 1)]
+    assert torch.equal(heads[0], heads[1])
+    assert not torch.equal(heads[0], heads[2])
+
+
+def test_loading_leaves_the_global_random_numbers_alone(encoder_folder: Path) -> None:
+    torch.manual_seed(7)
+    expected = torch.rand(1)
+    torch.manual_seed(7)
+    load_untrained(find_source(encoder_folder), find_task("mrpc"), seed=0)
+    assert torch.equal(torch.rand(1), expected)
+
+
+def test_a_task_head_carries_the_task(encoder_folder: Path) -> None:
+    source = find_source(encoder_folder)
+    config = load_untrained(source, find_task("mrpc"), seed=0).model.config
+    assert config.id2label == dict(enumerate(find_task("mrpc").labels))
+    assert load_untrained(source, find_task("stsb"), seed=0).model.config.problem_type == "regression"
+
+
+def test_transformers_keeps_silent(encoder_folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    load_untrained(find_source(encoder_folder), find_task("squad2-span"), seed=0)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_folder_without_weights_is_refused(encoder_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
+    (copy / "model.safetensors").unlink()
+    with pytest.raises(EncoderError, match=r"copy: has no weights; expected model.safetensors"):
+        load_encoder(copy)
+
+
+def test_a_folder_with_half_of_its_weights_is_refused(encoder_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
+    weights = {n: w for n, w in load_file(copy / "model.safetensors").items() if "layer.1." not in n}
+    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(EncoderError, match=r"weights do not fit config.json; expected encoder.layer.1."):
+        load_encoder(copy)
+    with pytest.raises(EncoderError, match=r"weights do not fit config.json"):
+        load_untrained(find_source(copy), find_task("mrpc"), seed=0)
+
+
+def test_an_encoder_saved_without_its_pooler_has_none(encoder_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
+    weights = {n: w for n, w in load_file(copy / "model.safetensors").items() if "pooler" not in n}
+    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
+    encoder = load_encoder(copy)
+    assert not encoder.has_pooler
+    assert encoder.encode([[2, 5, 3]], [[0, 0, 0]]).pooler_BH is None
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message"),
+    [
+        ("model.safetensors", b"\x00" * 50, "its weights cannot be read"),
+        ("config.json", b'{"model_type": "nothing-known"}', "config.json cannot be read"),
+        ("config.json", b"{", "config.json cannot be read"),
+        ("tokenizer.json", b"{", "its tokenizer cannot be read"),
+    ],
+)
+def test_a_damaged_file_is_one_line(
+    encoder_folder: Path, tmp_path: Path, file: str, content: bytes, message: str
+) -> None:
+    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
+    (copy / file).write_bytes(content)
+    with pytest.raises(EncoderError, match=message) as caught:
+        load_encoder(copy)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_config_of_another_shape_is_refused(encoder_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
+    config = json.loads((copy / "config.json").read_text()) | {"intermediate_size": 128}
+    (copy / "config.json").write_text(json.dumps(config))
+    with pytest.raises(EncoderError, match=r"its weights cannot be read|do not fit"):
+        load_encoder(copy)
+    with pytest.raises(EncoderError, match=r"do not fit config.json; expected bert.encoder.layer.0"):
+        load_untrained(find_source(copy), find_task("mrpc"), seed=0)
+
+
+def test_the_tokenizer_of_another_encoder_is_refused(encoder_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
+    tokenizer = json.loads((copy / "tokenizer.json").read_text())
+    tokenizer["model"]["vocab"]["zebra"] = 9999
+    tokenizer["model"]["vocab"] |= {f"word{n}": 100 + n for n in range(100)}
+    (copy / "tokenizer.json").write_text(json.dumps(tokenizer))
+    with pytest.raises(EncoderError, match=r"tokenizer of another encoder; expected at most \d+ tokens"):
+        load_encoder(copy)
+
+
+def test_weights_that_are_cut_short_are_refused(encoder_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
+    weights = copy / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-100])
+    with pytest.raises(EncoderError, match="its weights cannot be read"):
+        load_encoder(copy)
+
+
+def test_code_that_comes_with_a_model_is_never_run(encoder_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
+    config = json.loads((copy / "config.json").read_text())
+    config |= {"model_type": "mine", "auto_map": {"AutoConfig": "mine.Config", "AutoModel": "mine.Model"}}
+    (copy / "config.json").write_text(json.dumps(config))
+    (copy / "mine.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
+    with pytest.raises(EncoderError, match=r"config.json cannot be read"):
+        load_encoder(copy)
+    assert not (tmp_path / "ran").exists()
+
+
+def test_an_encoder_with_too_few_positions_is_refused(short_encoder: Path) -> None:
+    with pytest.raises(EncoderError, match=r"too short for task mrpc; expected 128 positions; found 64"):
+        load_encoder(short_encoder, task=find_task("mrpc"))
+
+
+def test_a_device_that_is_not_there_is_refused() -> None:
+    assert find_device("auto").type in {"cpu", "cuda"}
+    with pytest.raises(EncoderError, match="no such device here"):
+        find_device("abacus")
+
+
+def test_the_untouched_encoder_keeps_its_pooler(encoder_folder: Path) -> None:
+    assert load_base(find_source(encoder_folder)).model.pooler is not None

@@ -1,0 +1,186 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bv_search.command import Progress, main
+from bv_search.ensemble.__main__ import COMMAND
+from bv_search.ensemble.choice import Panel, choose
+from bv_search.ensemble.ensemble import EnsembleConfig
+from bv_search.ensemble.ensemble import run as decide
+from bv_search.errors import RunError, StoreError
+from bv_search.model.combine import Method
+from bv_search.model.source import open_model
+from bv_search.run import Run, Study, read_predictions, write_predictions
+from bv_search.run.roles import encoder_logits, open_store, role_ids, role_index
+from bv_search.tasks.row import Role
+from tests.model.small_run import Small, make_run
+
+QUIET = Progress(quiet=True)
+
+
+def ask(*runs: Run, **more: Any) -> EnsembleConfig:
+    return EnsembleConfig(runs=tuple(str(run.path) for run in runs), mlflow=False, **more)
+
+
+def gold_logits(small: Small, role: Role, share: float, seed: int) -> list[np.ndarray]:
+    """Sure and right on a share of the rows, leaning to "no answer" on the others."""
+    index = role_index(small.store, role)
+    rng = np.random.default_rng(seed)
+    found = []
+    for length, label in zip(index["length"].to_pylist(), index["label"].to_pylist(), strict=True):
+        logits = np.zeros((length, 2), np.float32)
+        knows = rng.random() < share
+        start, end = map(int, label) if knows else (0, 0)
+        logits[start, 0] = logits[end, 1] = 8.0 if knows else 1.0
+        found.append(logits)
+    return found
+
+
+@pytest.fixture
+def split_minds(small: Small, run: Run) -> Run:
+    """Three heads that each know other answers, so that together they know more than any alone."""
+    for seed, trial in enumerate(("0001", "0002", "0003")):
+        finish = next(e for e in run.events() if e["event"] == "finish" and e["trial"] == trial)
+        scores = {}
+        for role in (Role.SELECT, Role.REPORT):
+            logits = gold_logits(small, role, 0.6, seed)
+            write_predictions(
+                run.trial_folder(trial) / f"{role}.parquet", role_ids(small.store, role), logits
+            )
+            scores[role] = small.store.task.evaluate(role_index(small.store, role), logits).score
+        report = {**finish["report"], "score": scores[Role.REPORT]}
+        run.journal.append({**finish, "score": scores[Role.SELECT], "report": report})
+    return run
+
+
+def test_minds_that_complement_each_other_win_and_the_report_says_by_how_much(split_minds: Run) -> None:
+    result = decide(ask(split_minds), QUIET)
+    value = json.loads((split_minds.path / "ensemble.json").read_text())
+    assert value == json.loads(json.dumps(result.to_json()))
+    assert len(value["members"]) > 1
+    assert value["score"] > value["best_single"] > 0
+    assert value["interval"][0] <= value["score"] <= value["interval"][1]
+    against = value["compared"]["best_single"]
+    assert against["delta"] == pytest.approx(value["score"] - value["best_single"])
+    assert against["delta_interval"][0] > 0
+    assert "better than" in result.text()
+    assert split_minds.seconds()["ensemble"] > 0
+
+
+def test_the_choice_never_looks_at_report(split_minds: Run, small: Small) -> None:
+    before = decide(ask(split_minds), QUIET)
+    for trial in ("0001", "0002", "0003"):
+        nonsense = gold_logits(small, Role.REPORT, 0.0, 9)
+        path = split_minds.trial_folder(trial) / "report.parquet"
+        write_predictions(path, role_ids(small.store, Role.REPORT), nonsense)
+    after = decide(ask(split_minds), QUIET)
+    assert (after.choice, after.members) == (before.choice, before.members)
+    assert after.evaluation.score != before.evaluation.score
+
+
+def test_the_run_then_answers_with_its_ensemble(split_minds: Run) -> None:
+    result = decide(ask(split_minds), QUIET)
+    model = open_model(split_minds.path)
+    assert model.name == "ensemble"
+    assert [member.name for member in model.members] == [member["name"] for member in result.members]
+    assert model.method == result.choice.method
+
+
+@pytest.mark.parametrize("method", [Method.MAX, Method.MEAN, Method.GREEDY])
+def test_each_method_can_be_asked_for(split_minds: Run, method: Method) -> None:
+    result = decide(ask(split_minds, method=method), QUIET)
+    assert result.choice.method in {method, Method.SINGLE}
+    assert result.choice.score >= max(record.score or 0 for record in split_minds.trials())
+
+
+def test_where_nothing_helps_the_best_single_model_is_the_answer(small: Small) -> None:
+    index = role_index(small.store, Role.SELECT)
+    good, bad = (gold_logits(small, Role.SELECT, share, 0) for share in (1.0, 0.0))
+    task = small.store.task
+    best = choose(Panel.of(task, index, [good, bad, bad], encoder=True))[0]
+    assert best.score == 1.0
+    assert [number for number, _ in best.members] == [0]
+    assert best.method is Method.SINGLE
+
+
+def test_heads_of_two_runs_on_one_store_may_join(split_minds: Run, small: Small, tmp_path: Path) -> None:
+    other = make_run(small.store, tmp_path / "runs" / "second")
+    for role in (Role.SELECT, Role.REPORT):
+        write_predictions(
+            other.trial_folder("0001") / f"{role}.parquet",
+            role_ids(small.store, role),
+            gold_logits(small, role, 1.0, 0),
+        )
+    finish = next(e for e in other.events() if e["event"] == "finish" and e["trial"] == "0001")
+    other.journal.append({**finish, "score": 0.99})
+    result = decide(ask(split_minds, other), QUIET)
+    assert {"name": "second/0001", "run": "../second", "trial": "0001", "weight": 1.0} in result.members
+    assert not (other.path / "ensemble.json").exists()
+    assert open_model(split_minds.path).members[0].name == "second/0001"
+
+
+def test_what_cannot_be_judged_together_is_refused(
+    small: Small, run: Run, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    study = {key: value for key, value in run.study.to_json().items() if key != "id"}
+    elsewhere = Run.create(tmp_path / "elsewhere", Study(**{**study, "store_digest": "xxh3:1"}))
+    another = Run.create(tmp_path / "another", Study(**{**study, "task": {"name": "sst2"}}))
+    empty = Run.create(tmp_path / "empty", Study(**study))
+    for runs, complaint in (
+        ([run, elsewhere], "is on another store than"),
+        ([run, another], "is on another task than"),
+        ([run, run], "is named twice"),
+        ([empty], "has no finished trial"),
+    ):
+        with pytest.raises(RunError, match=complaint):
+            decide(ask(*runs), QUIET)
+    assert main(COMMAND, [str(tmp_path / "none")]) == 2
+    assert main(COMMAND, [str(small.data)]) == 2
+    lines = capfd.readouterr().err.strip().splitlines()
+    assert [line.split(": ", 2)[2].split(";")[0] for line in lines] == ["does not exist", "is not a run"]
+    assert not (run.path / "ensemble.json").exists()
+
+
+def test_a_store_that_has_changed_is_refused(run: Run) -> None:
+    run.change_study(store_digest="xxh3:other")
+    with pytest.raises(StoreError, match="is not the store that run first was made on"):
+        open_store(run)
+
+
+def test_data_that_the_store_was_not_made_of_is_refused(small: Small, run: Run) -> None:
+    assert decide(ask(run, data=str(small.data)), QUIET).run.path == run.path
+    with pytest.raises(StoreError, match="was made of other data"):
+        decide(ask(run, data=str(small.data / "dev.json")), QUIET)
+
+
+def test_damaged_predictions_leave_what_was_decided_before(split_minds: Run) -> None:
+    decide(ask(split_minds), QUIET)
+    before = (split_minds.path / "ensemble.json").read_bytes()
+    path = split_minds.trial_folder("0002") / "select.parquet"
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(RunError, match="is damaged"):
+        decide(ask(split_minds), QUIET)
+    assert (split_minds.path / "ensemble.json").read_bytes() == before
+
+
+def test_the_command_prints_json_and_mirrors_into_mlflow(
+    split_minds: Run, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(COMMAND, [str(split_minds.path), "--json", "--quiet"]) == 0
+    out, err = capfd.readouterr()
+    value = json.loads(out.splitlines()[-1])
+    assert value.keys() >= {"run", "method", "members", "score", "interval", "best_single", "baseline"}
+    assert value["model"] == "models:/bv_search-squad2-span/1"
+    assert err == ""
+
+
+def test_the_encoder_of_a_store_has_its_own_say(small: Small) -> None:
+    logits = encoder_logits(small.store, Role.REPORT)
+    assert logits is not None
+    saved = read_predictions(small.run.trial_folder("0001") / "report.parquet")
+    assert [len(each) for each in logits] == [len(each) for each in saved.logits]
+    assert replace(ask(small.run), limit=2).limit == 2

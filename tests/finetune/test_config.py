@@ -1,0 +1,25 @@
+from collections.abc import Callable
+
+import pytest
+
+from bv_search.errors import UserError
+from bv_search.finetune.config import FinetuneConfig
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"fractions": ()}, "no fractions"),
+        ({"fractions": (0.3, -1.0)}, "a number from 0 on; found -1"),
+        ({"fractions": (float("nan"),)}, "found nan"),
+        ({"fractions": (float("inf"),)}, "found inf"),
+        ({"learning_rate": 0.0}, "the learning rate is wrong"),
+        ({"batch": 0}, "the batch is wrong"),
+        ({"seed": -1}, "the seed is wrong"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(
+    configure: Callable[..., FinetuneConfig], change: dict[str, object], message: str
+) -> None:
+    with pytest.raises(UserError, match=message):
+        configure(**change)

@@ -1,0 +1,82 @@
+"""A pack is many heads on one batch, and none of them notices."""
+
+import pytest
+import torch
+from torch import Tensor
+
+from bv_search.heads.config import AdapterHead, HeadConfig, HeadShape, PooledAdapterHead, PoolingHead
+from bv_search.heads.head import Head
+from bv_search.heads.pack import Pack
+
+SPAN = HeadShape(layers=4, width=8, outputs=2, per_token=True)
+CLASSES = HeadShape(layers=4, width=8, outputs=3, per_token=False)
+
+
+def some_windows(*lengths: int) -> tuple[Tensor, Tensor]:
+    generator = torch.Generator().manual_seed(0)
+    return torch.randn(4, sum(lengths), 8, generator=generator), torch.tensor(lengths)
+
+
+def test_span_heads_answer_for_each_token_and_others_for_each_window() -> None:
+    hidden_LTH, lengths_N = some_windows(3, 5)
+    head = PoolingHead()
+
+    assert Pack([Head(head, SPAN).initialise(0)])(hidden_LTH, lengths_N)[0].shape == (8, 2)
+    assert Pack([Head(head, CLASSES).initialise(0)])(hidden_LTH, lengths_N)[0].shape == (2, 3)
+
+
+def test_a_pooling_head_is_a_dense_layer_on_the_mixed_layers() -> None:
+    hidden_LTH, lengths_N = some_windows(3, 5)
+    head = Head(PoolingHead(pooling="average"), SPAN).initialise(0)
+    (branch,) = head.typed_branches()
+
+    by_hand = hidden_LTH.mean(dim=0) @ dict(branch.named_parameters())["dense_HC"] + head.bias_C
+
+    torch.testing.assert_close(Pack([head])(hidden_LTH, lengths_N)[0], by_hand)
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_an_adapter_head_is_a_dense_layer_on_flattened_features_and_the_last_channel(shared: bool) -> None:
+    hidden_LTH, lengths_N = some_windows(3, 5)
+    head = Head(AdapterHead(size=3, shared=shared, skip=True), SPAN).initialise(0)
+    weights = dict(head.named_parameters())
+    adapter, skip = (f"branches.{n}." for n in range(2))
+
+    layers = []
+    for layer in range(4):
+        down = weights[adapter + "down_HA"] if shared else weights[adapter + "down_LHA"][layer]
+        layers.append(torch.nn.functional.gelu(hidden_LTH[layer] @ down))
+    features = torch.cat([*layers, hidden_LTH[-1]], dim=1)
+    dense = torch.cat([weights[adapter + "dense_LAC"].flatten(0, 1), weights[skip + "dense_HC"]])
+
+    torch.testing.assert_close(Pack([head])(hidden_LTH, lengths_N)[0], features @ dense + head.bias_C)
+
+
+def test_a_diverged_head_leaves_the_others_as_they_are() -> None:
+    hidden_LTH, lengths_N = some_windows(3, 5)
+    configs: list[HeadConfig] = [AdapterHead(size=3), AdapterHead(size=4), PoolingHead(), PoolingHead()]
+    heads = [Head(config, SPAN).initialise(n) for n, config in enumerate(configs)]
+    before = Pack(heads)(hidden_LTH, lengths_N)
+    for head in (heads[0], heads[2]):
+        for parameter in head.parameters():
+            torch.nn.init.constant_(parameter, float("nan"))
+
+    after = Pack(heads)(hidden_LTH, lengths_N)
+
+    assert torch.equal(after[1], before[1])
+    assert torch.equal(after[3], before[3])
+    assert not after[0].isfinite().any()
+
+
+def test_first_and_mean_readouts_share_a_pack() -> None:
+    hidden_LTH, lengths_N = some_windows(3, 5)
+    first = Head(PooledAdapterHead(size=3), CLASSES).initialise(0)
+    mean = Head(PooledAdapterHead(size=3, readout="mean"), CLASSES).initialise(0)
+
+    of_first, of_mean = Pack([first, mean])(hidden_LTH, lengths_N)
+
+    (by_token,) = Pack([Head(PooledAdapterHead(size=3), CLASSES).initialise(0)])(
+        hidden_LTH, torch.ones(8, dtype=torch.int64)
+    )
+    torch.testing.assert_close(of_first, by_token[[0, 3]])
+    torch.testing.assert_close(of_mean, torch.stack([by_token[:3].mean(0), by_token[3:].mean(0)]))

@@ -1,0 +1,208 @@
+"""A small finished study, made by the real parts without Ray: data → stage → store → heads → run folder."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import torch
+from safetensors.torch import load
+
+from bv_search.command import Progress
+from bv_search.encoder.checkpoint import load_encoder
+from bv_search.encoder.encoder import Encoder
+from bv_search.finetune.config import FinetuneConfig
+from bv_search.finetune.curve import run as finetune
+from bv_search.heads.config import HeadConfig
+from bv_search.heads.head import Head
+from bv_search.model.channels import Channels
+from bv_search.run import Run, Study, write_predictions
+from bv_search.scan.scanner import Final, Scanner, Start
+from bv_search.scan.trial import TrialConfig
+from bv_search.store.layout import POOLER, channel_name, seeded_order
+from bv_search.store.manifest import Baseline, EncoderEntry
+from bv_search.store.store import Store
+from bv_search.store.writer import SplitArrays, write_store
+from bv_search.tasks.dataset import load_dataset
+from bv_search.tasks.registry import find_task
+from bv_search.tasks.row import Role
+from bv_search.tasks.task import Task
+
+CONFIGS: dict[str, dict[str, Any]] = {
+    "0001": {"head": {"kind": "pooling", "pooling": "learned"}, "learning_rate": 0.01},
+    "0002": {"head": {"kind": "adapter", "size": 8, "shared": True}, "learning_rate": 0.01},
+    "0003": {"head": {"kind": "adapter", "size": 4, "shared": False, "skip": True}, "learning_rate": 0.003},
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Small:
+    """Where everything stands."""
+
+    data: Path
+    stage: Path
+    store: Store
+    run: Run
+
+
+def make_stage(task: str, encoder: Path, data: Path, out: Path, fraction: float) -> Path:
+    config = FinetuneConfig(
+        task=task, encoder=str(encoder), fractions=(fraction,), out=out, data=str(data), learning_rate=1e-3
+    )
+    (saved,) = finetune(config, Progress(quiet=True))
+    return Path(saved.path)
+
+
+def make_store(task: Task, stage: Path, data: Path, place: Path, *, tokens: str) -> Store:
+    """What extraction leaves, for a data set that fits in memory."""
+    encoder = load_encoder(stage, device="cpu")
+    dataset = load_dataset(task, str(data))
+    layers = tuple(channel_name(layer) for layer in range(encoder.layers))
+    layers += (POOLER,) if tokens == "first" else ()
+    channels = Channels(layers=layers, tokens=tokens, dtype="float16", width=encoder.width)
+    splits = {
+        split.name: _arrays(task, encoder, channels, split.rows, split.name, str(split.role))
+        for split in dataset.splits
+    }
+    entry = EncoderEntry(
+        id=encoder.identity.id,
+        revision=encoder.identity.revision,
+        digest=encoder.identity.digest,
+        parameters=encoder.parameters,
+        stage=str(stage),
+        fraction=encoder.stage.fraction if encoder.stage else None,
+    )
+    return write_store(
+        place,
+        splits,
+        task=task.to_json(),
+        encoder=entry,
+        baseline=_baseline(task, splits) if encoder.predicts else None,
+        layers=layers,
+        tokens=tokens,
+        data=dataset.digest,
+    )
+
+
+def _arrays(
+    task: Task, encoder: Encoder, channels: Channels, rows: Sequence[Any], name: str, role: str
+) -> SplitArrays:
+    windows = task.windows(rows, encoder.tokenizer)
+    index = windows.take(pa.array(seeded_order(windows.num_rows, 0, name)))
+    hidden, logits = [], []
+    for ids, types in zip(index["token_ids"].to_pylist(), index["type_ids"].to_pylist(), strict=True):
+        encoded = encoder.encode([ids], [types])
+        hidden += [window.numpy() for window in channels.cut(encoded)]
+        if encoded.logits is not None:
+            logits.append(encoded.logits[0].numpy())
+    return SplitArrays(role=role, index=index, hidden=hidden, logits=logits or None)
+
+
+def _baseline(task: Task, splits: Mapping[str, SplitArrays]) -> Baseline:
+    found = {}
+    for role in ("select", "report"):
+        (split,) = [each for each in splits.values() if each.role == role]
+        assert split.logits is not None
+        found[role] = task.evaluate(split.index, split.logits)
+    return Baseline(
+        select=found["select"].metrics,
+        report=found["report"].metrics,
+        select_score=found["select"].score,
+        report_score=found["report"].score,
+    )
+
+
+def make_run(store: Store, place: Path, configs: Mapping[str, dict[str, Any]] | None = None) -> Run:
+    """What a search leaves."""
+    torch.set_num_threads(1)
+    configs = CONFIGS if configs is None else configs
+    baseline = store.manifest.baseline
+    study = Study(
+        name=place.name,
+        space={"trials": list(configs.values())},
+        store=store.path,
+        store_digest=store.digest,
+        task=store.manifest.task,
+        searcher="grid",
+        scheduler="none",
+        trials=len(configs),
+        seed=0,
+        pack="auto",
+        data_fraction=1.0,
+        encoder_parameters=store.encoder_parameters,
+        baseline=None if baseline is None else asdict(baseline),
+    )
+    run = Run.create(place, study)
+    for trial, config in configs.items():
+        run.journal.append({"event": "suggest", "trial": trial, "config": config})
+    scanner = Scanner(store.path)
+    starts = [Start(trial=trial, config=TrialConfig.from_json(config)) for trial, config in configs.items()]
+    rows = store.split("train").windows
+    ends = scanner.segment(starts, -(-rows // 16), score=set(configs))
+    for end in ends:
+        run.journal.append(
+            {"event": "segment", "trial": end.trial, "rows": end.rows, "score": end.score, "seconds": 0.5}
+        )
+    for final in scanner.final([end.state for end in ends if end.state is not None]):
+        _finish(run, store, final, TrialConfig.from_json(configs[final.trial]).head)
+    run.write_leaderboard()
+    run.journal.append({"event": "end", "seconds": {"search": 1.5, "total": 2.0}})
+    return run
+
+
+def _finish(run: Run, store: Store, final: Final, config: HeadConfig) -> None:
+    folder = run.new_trial_folder(final.trial)
+    head = Head(config, final.shape)
+    head.load_weights(load(final.weights), where=folder)
+    manifest = store.manifest
+    head.save_pretrained(
+        folder,
+        trial=final.trial,
+        task=manifest.task,
+        encoder=asdict(manifest.encoder),
+        tokens=manifest.tokens,
+        layers=list(manifest.layers),
+        dtype=manifest.dtype,
+        store={"path": store.path, "digest": store.digest},
+    )
+    for role, answers in ((Role.SELECT, final.select), (Role.REPORT, final.report)):
+        write_predictions(folder / f"{role}.parquet", answers.ids, answers.logits)
+    run.journal.append(
+        {
+            "event": "finish",
+            "trial": final.trial,
+            "status": "done",
+            "rows": store.split("train").windows,
+            "score": final.select.score,
+            "reason": None,
+            "parameters": final.parameters,
+            "report": {
+                "score": final.report.score,
+                "interval": list(final.report.interval),
+                "metrics": final.report.metrics,
+            },
+            "seconds": 0.5,
+        }
+    )
+
+
+def make_small(task_name: str, encoder: Path, data: Path, place: Path, *, fraction: float = 1.0) -> Small:
+    task = find_task(task_name)
+    stage = make_stage(task_name, encoder, data, place / "stages", fraction)
+    tokens = "all" if task.kind == "span" else "first"
+    store = make_store(task, stage, data, place / "store", tokens=tokens)
+    return Small(data=data, stage=stage, store=store, run=make_run(store, place / "runs" / "first"))
+
+
+@cache
+def shared_small(task_name: str, encoder: Path, data: Path, place: Path) -> Small:
+    """One for all rooms of a test session; those who change the run take a copy of it."""
+    return make_small(task_name, encoder, data, place)
+
+
+def copy_run(small: Small, place: Path) -> Run:
+    shutil.copytree(small.run.path, place)
+    return Run.open(place)

@@ -1,0 +1,136 @@
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bv_search.errors import EncoderError, HeadError, OutputError, RunError, StoreError, UnknownName
+from bv_search.model.answer import answer_rows, answer_store
+from bv_search.model.combine import Method
+from bv_search.model.model import Member, Model
+from bv_search.model.source import model_of_run, open_model
+from bv_search.run import Run, read_predictions
+from bv_search.tasks.dataset import load_dataset
+from bv_search.tasks.row import Role
+from tests.model.small_run import Small
+
+
+@pytest.fixture
+def ensemble(small: Small) -> Model:
+    head, encoder = model_of_run(small.run, "0002"), model_of_run(small.run, "encoder")
+    return replace(head, method=Method.MAX, members=(*head.members, *encoder.members))
+
+
+def test_a_head_says_of_the_store_what_its_trial_saved(small: Small) -> None:
+    answers = answer_store(open_model(small.run.path, member="0002"), small.store)
+    saved = read_predictions(small.run.trial_folder("0002") / "report.parquet")
+    assert answers.index["id"].to_pylist() == list(saved.ids)
+    for found, expected in zip(answers.logits, saved.logits, strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-6)
+    (record,) = [each for each in small.run.trials() if each.id == "0002"]
+    assert answers.evaluation is not None
+    assert answers.evaluation.score == record.report_score
+
+
+def test_rows_by_way_of_the_encoder_are_answered_as_from_the_store(small: Small, ensemble: Model) -> None:
+    rows = load_dataset(ensemble.task, str(small.data)).split("dev").rows
+    live = answer_rows(ensemble, ensemble.load_encoder(), rows)
+    stored = answer_store(ensemble, small.store)
+    by_id = dict(zip(stored.index["id"].to_pylist(), stored.logits, strict=True))
+    for window, logits in zip(live.index["id"].to_pylist(), live.logits, strict=True):
+        np.testing.assert_allclose(np.exp(logits), np.exp(by_id[window]), atol=2e-3)
+    assert live.evaluation is not None
+    assert stored.evaluation is not None
+    assert live.evaluation.score == pytest.approx(stored.evaluation.score, abs=0.02)
+
+
+@pytest.mark.parametrize("bundle", [False, True])
+def test_a_saved_model_answers_alike(small: Small, ensemble: Model, tmp_path: Path, bundle: bool) -> None:
+    rows = load_dataset(ensemble.task, str(small.data)).split("dev").rows[:12]
+    expected = answer_rows(ensemble, ensemble.load_encoder(), rows).rows
+    again = Model.from_pretrained(ensemble.save_pretrained(tmp_path / "model", bundle=bundle))
+    assert answer_rows(again, again.load_encoder(), rows).rows == expected
+    assert (again.encoder.place == str(tmp_path / "model" / "encoder")) is bundle
+    assert not list(tmp_path.rglob("*.pkl")) + list(tmp_path.rglob("*.bin"))
+
+
+def test_a_saved_model_is_never_overwritten(ensemble: Model, tmp_path: Path) -> None:
+    ensemble.save_pretrained(tmp_path / "model")
+    with pytest.raises(OutputError, match="already exists"):
+        ensemble.save_pretrained(tmp_path / "model")
+
+
+def test_another_encoder_is_refused_by_its_digest(small: Small, tiny_encoder: Path) -> None:
+    with pytest.raises(EncoderError, match="is not the encoder that the model's heads were trained on"):
+        open_model(small.run.path).load_encoder(tiny_encoder)
+
+
+def test_an_encoder_that_is_gone_is_asked_for(small: Small, ensemble: Model, tmp_path: Path) -> None:
+    moved = tmp_path / "moved"
+    shutil.copytree(small.stage, moved)
+    gone = replace(ensemble, encoder=replace(ensemble.encoder, place=str(tmp_path / "gone")))
+    with pytest.raises(
+        EncoderError, match=r"the model's encoder is not there; .* say where it is with --encoder"
+    ):
+        gone.load_encoder()
+    assert gone.load_encoder(moved).identity.digest == ensemble.encoder.digest
+
+
+def test_a_run_without_an_ensemble_answers_with_its_best_head(small: Small) -> None:
+    assert open_model(small.run.path).name == small.run.finished_trials()[0].id
+    assert open_model(small.run.path, member="smallest").parameters <= open_model(small.run.path).parameters
+
+
+def test_a_head_taken_out_of_its_run_still_knows_its_encoder(small: Small, tmp_path: Path) -> None:
+    shutil.copytree(small.run.trial_folder("0003"), tmp_path / "mine")
+    model = open_model(tmp_path / "mine")
+    assert (model.name, model.load_encoder().identity.digest) == ("mine", small.store.manifest.encoder.digest)
+
+
+def test_members_that_do_not_exist_are_one_line(small: Small, tmp_path: Path) -> None:
+    with pytest.raises(UnknownName, match="did you mean '0002'"):
+        open_model(small.run.path, member="002")
+    with pytest.raises(RunError, match="has no ensemble; bv-search ensemble"):
+        open_model(small.run.path, member="ensemble")
+    with pytest.raises(HeadError, match="is neither a run nor a head"):
+        open_model(small.data)
+    with pytest.raises(HeadError, match="does not exist"):
+        open_model(tmp_path / "none")
+    with pytest.raises(HeadError, match="chooses in a run, and this is none"):
+        open_model(small.run.trial_folder("0001"), member="best")
+
+
+def test_a_store_of_another_form_is_refused(small: Small) -> None:
+    model = open_model(small.run.path, member="0001")
+    narrow = replace(model, channels=replace(model.channels, layers=model.channels.layers[:2]))
+    with pytest.raises(StoreError, match="does not fit the model: another shape"):
+        answer_store(narrow, small.store)
+
+
+def test_an_encoder_alone_is_a_model_too(small: Small) -> None:
+    model = model_of_run(small.run, "encoder")
+    assert model.members == (Member(name="encoder", head=None),) or model.members[0].head is None
+    answers = answer_store(model, small.store, role=Role.REPORT)
+    assert answers.evaluation is not None
+    assert small.store.manifest.baseline is not None
+    assert answers.evaluation.score == pytest.approx(small.store.manifest.baseline.report_score)
+
+
+def test_a_damaged_model_is_one_line(ensemble: Model, tmp_path: Path) -> None:
+    folder = ensemble.save_pretrained(tmp_path / "model")
+    text = (folder / "model.json").read_text()
+    for broken, complaint in (
+        (text.replace('"method": "max"', '"method": "median"'), "is damaged"),
+        (text.replace("heads/0", "../heads"), "outside its folder"),
+        (text[:-20], "is damaged; expected JSON"),
+        (text.replace('"format_version": 1', '"format_version": 7'), "is of another version"),
+    ):
+        (folder / "model.json").write_text(broken)
+        with pytest.raises(HeadError, match=complaint) as caught:
+            Model.from_pretrained(folder)
+        assert "\n" not in str(caught.value)
+
+
+def test_trials_of_a_copied_run_are_found(run: Run) -> None:
+    assert open_model(run.path, member="0003").heads[0].parameter_count() == 486

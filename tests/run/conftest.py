@@ -1,0 +1,93 @@
+"""A study and a run on disk, without a store: the run folder does not need one."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bv_search.run import Run, Study
+from tests.run.database import migrated
+
+StudyMaker = Callable[..., Study]
+
+
+@pytest.fixture
+def make_study() -> StudyMaker:
+    def make(**changes: Any) -> Study:
+        values: dict[str, Any] = {
+            "name": "first",
+            "space": {
+                "head": {"choice": [{"kind": "pooling"}, {"kind": "adapter", "size": {"choice": [16, 64]}}]}
+            },
+            "store": "stores/demo",
+            "store_digest": "xxh3:00",
+            "task": {"name": "squad2-span"},
+            "searcher": "random",
+            "scheduler": "none",
+            "trials": 4,
+            "seed": 0,
+            "pack": "auto",
+            "data_fraction": 1.0,
+            "encoder_parameters": 1000,
+            "baseline": {
+                "select": {"f1": 0.4},
+                "report": {"f1": 0.45},
+                "select_score": 0.4,
+                "report_score": 0.45,
+            },
+        }
+        return Study(**{**values, **changes})
+
+    return make
+
+
+@pytest.fixture
+def run(tmp_path: Path, make_study: StudyMaker) -> Run:
+    return Run.create(tmp_path / "runs" / "first", make_study())
+
+
+def finish(trial: str, score: float, report: float, parameters: int = 10, **more: Any) -> dict[str, Any]:
+    return {
+        "event": "finish",
+        "trial": trial,
+        "status": "done",
+        "rows": 64,
+        "score": score,
+        "reason": None,
+        "parameters": parameters,
+        "report": {"score": report, "interval": [report - 0.1, report + 0.1], "metrics": {"f1": report}},
+        "seconds": 2.0,
+        **more,
+    }
+
+
+@pytest.fixture
+def finished_run(run: Run) -> Run:
+    """Three trials: one good, one small, one failed."""
+    for trial, config in (("a", {"size": 64}), ("b", {"size": 16}), ("c", {"size": 16})):
+        run.journal.append({"event": "suggest", "trial": trial, "config": {"head": config, "lr": 0.001}})
+    for trial, score in (("a", 0.3), ("b", 0.35), ("a", 0.6), ("b", 0.595)):
+        run.journal.append({"event": "segment", "trial": trial, "rows": 32, "score": score, "seconds": 1.0})
+    run.journal.append(
+        finish("a", 0.6, 0.5, parameters=40),
+        finish("b", 0.595, 0.55, parameters=10),
+        {
+            "event": "finish",
+            "trial": "c",
+            "status": "failed",
+            "rows": 0,
+            "score": None,
+            "reason": "loss is not a number after 16 rows",
+            "parameters": 10,
+            "report": None,
+            "seconds": 0.1,
+        },
+        {"event": "end", "seconds": {"search": 3.0, "start": 1.0}},
+    )
+    return run
+
+
+@pytest.fixture(scope="session")
+def empty_mlflow(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return migrated(tmp_path_factory.getbasetemp())

@@ -1,0 +1,39 @@
+import csv
+
+from bv_search.run import Run, leaderboard_text
+from bv_search.run.leaderboard import best, smallest, summary
+
+
+def test_the_leaderboard_is_sorted_by_select_and_ends_with_failures(finished_run: Run) -> None:
+    rows = list(csv.DictReader(finished_run.write_leaderboard().open(newline="")))
+    assert [row["trial"] for row in rows] == ["a", "b", "c"]
+    assert rows[0]["config.head.size"] == "64"
+    assert (rows[0]["select_score"], rows[0]["report_score"]) == ("0.6", "0.5")
+    assert rows[2]["reason"] == "loss is not a number after 16 rows"
+
+
+def test_the_smallest_head_is_near_the_best_on_select_not_on_report(finished_run: Run) -> None:
+    records = finished_run.trials()
+    assert best(records)[0].id == "a"
+    assert smallest(records).id == "b"
+    assert smallest(records, within=0.001).id == "a"
+
+
+def test_the_text_begins_with_the_encoder(finished_run: Run) -> None:
+    lines = leaderboard_text(finished_run.trials(), finished_run.study.baseline).splitlines()
+    assert lines[1].split()[:3] == ["encoder", "0.4000", "0.4500"]
+    assert lines[2].split()[:4] == ["1", "a", "0.6000", "0.5000"]
+    assert "loss is not a number" in lines[4]
+    assert leaderboard_text(finished_run.trials(), limit=1).endswith("… and 2 more")
+
+
+def test_a_summary_has_the_fields_that_commands_print(finished_run: Run) -> None:
+    assert summary(best(finished_run.trials())[0]) == {
+        "trial": "a",
+        "score": 0.5,
+        "select_score": 0.6,
+        "interval": [0.4, 0.6],
+        "parameters": 40,
+        "percent": 4.0,
+        "config": {"head": {"size": 64}, "lr": 0.001},
+    }

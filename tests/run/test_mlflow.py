@@ -1,0 +1,140 @@
+import multiprocessing
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bv_search.errors import RunError
+from bv_search.run import Run
+from bv_search.run.mlflow import MlflowMirror
+from bv_search.run.tracking import connect
+
+
+@pytest.fixture(autouse=True)
+def migrated(run: Run, empty_mlflow: Path) -> None:
+    """The database of the run's folder, already migrated: MLflow takes seconds for that."""
+    shutil.copy(empty_mlflow, run.path.parent / "mlflow.db")
+
+
+def runs_of(mirror: MlflowMirror) -> dict[str, Any]:
+    found = mirror.tracking.client.search_runs([mirror.tracking.experiment])
+    return {run.info.run_name: run for run in found}
+
+
+@pytest.fixture
+def mirrored(finished_run: Run) -> tuple[Run, MlflowMirror]:
+    folder = finished_run.new_trial_folder("a")
+    (folder / "config.json").write_text("{}")
+    finished_run.write_leaderboard()
+    mirror = MlflowMirror(finished_run)
+    assert mirror.close(), mirror.trouble
+    return finished_run, mirror
+
+
+def test_a_study_is_a_parent_run_with_a_child_per_trial(mirrored: tuple[Run, MlflowMirror]) -> None:
+    _, mirror = mirrored
+    found = runs_of(mirror)
+    assert set(found) == {"first", "a", "b", "c"}
+    assert {found[name].data.tags["mlflow.parentRunId"] for name in "abc"} == {mirror.parent_id}
+    assert [found[name].info.status for name in ("first", "a", "c")] == ["FINISHED", "FINISHED", "FAILED"]
+    assert found["a"].data.params == {"head.size": "64", "lr": "0.001"}
+    assert found["a"].data.metrics == {
+        "select_score": 0.6,
+        "report_score": 0.5,
+        "parameters": 40.0,
+        "percent": 4.0,
+        "rows": 64.0,
+        "seconds": 2.0,
+    }
+    assert found["first"].data.metrics["encoder_score"] == 0.45
+    assert found["first"].data.params["searcher"] == "random"
+
+
+def test_heads_and_the_leaderboard_are_artifacts_beside_the_runs(mirrored: tuple[Run, MlflowMirror]) -> None:
+    run, mirror = mirrored
+    client = mirror.tracking.client
+    assert {item.path for item in client.list_artifacts(mirror.parent_id)} == {
+        "study.yaml",
+        "leaderboard.csv",
+    }
+    child = mirror.child_id("a")
+    assert [item.path for item in client.list_artifacts(child, "head")] == ["head/config.json"]
+    assert list((run.path.parent / "mlartifacts").rglob("leaderboard.csv"))
+    assert (run.path.parent / "mlflow.db").exists()
+
+
+def test_a_second_mirror_of_a_run_adds_nothing_twice(mirrored: tuple[Run, MlflowMirror]) -> None:
+    run, first = mirrored
+    again = MlflowMirror(Run.open(run.path))
+    assert again.close(), again.trouble
+    assert again.parent_id == first.parent_id
+    assert len(runs_of(again)) == 4
+    history = again.tracking.client.get_metric_history(again.child_id("a"), "select_score")
+    assert [(point.step, point.value) for point in history] == [(32, 0.3), (32, 0.6)]
+
+
+def test_a_mirror_killed_between_two_writes_is_completed_by_the_next(run: Run) -> None:
+    run.journal.append({"event": "suggest", "trial": "a", "config": {"lr": 0.001}})
+    run.journal.append({"event": "segment", "trial": "a", "rows": 16, "score": 0.1, "seconds": 1.0})
+    assert MlflowMirror(run).sync()
+    run.journal.append({"event": "segment", "trial": "a", "rows": 32, "score": 0.2, "seconds": 1.0})
+    mirror = MlflowMirror(run)
+    assert mirror.sync()
+    assert mirror.sync()
+    history = mirror.tracking.client.get_metric_history(mirror.child_id("a"), "select_score")
+    assert [(point.step, point.value) for point in history] == [(16, 0.1), (32, 0.2)]
+
+
+def test_a_trial_that_is_repeated_replaces_its_lost_attempt(run: Run) -> None:
+    run.journal.append({"event": "suggest", "trial": "a", "config": {"lr": 0.001}, "at": 1000.0})
+    run.journal.append({"event": "segment", "trial": "a", "rows": 16, "score": 0.1, "seconds": 1.0})
+    assert MlflowMirror(run).sync()
+    run.journal.append({"event": "suggest", "trial": "a", "config": {"lr": 0.5}, "at": 2000.0})
+    mirror = MlflowMirror(run)
+    assert mirror.sync()
+    child = runs_of(mirror)["a"]
+    assert len(runs_of(mirror)) == 2
+    assert (child.data.params, child.data.metrics) == ({"lr": "0.5"}, {})
+
+
+def test_runs_of_one_name_on_one_server_stay_apart(tmp_path: Path, make_study: Any) -> None:
+    uri = f"sqlite:///{tmp_path / 'runs' / 'mlflow.db'}"
+    one = MlflowMirror(Run.create(tmp_path / "one" / "same", make_study()), uri)
+    two = MlflowMirror(Run.create(tmp_path / "two" / "same", make_study()), uri)
+    assert one.parent_id != two.parent_id
+    assert one.tracking.experiment == two.tracking.experiment
+
+
+def test_the_environment_names_the_server(
+    tmp_path: Path, run: Run, empty_mlflow: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(empty_mlflow, tmp_path / "elsewhere.db")
+    before = (run.path.parent / "mlflow.db").read_bytes()
+    uri = f"sqlite:///{tmp_path / 'elsewhere.db'}"
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)
+    assert MlflowMirror(run).uri == uri
+    assert (tmp_path / "elsewhere.db").read_bytes() != empty_mlflow.read_bytes()
+    assert (run.path.parent / "mlflow.db").read_bytes() == before
+
+
+def test_a_server_that_is_not_there_is_one_line_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
+    with pytest.raises(RunError, match="MLflow cannot be reached") as caught:
+        MlflowMirror(run, "http://127.0.0.1:9")
+    assert "\n" not in str(caught.value)
+
+
+def _connect(runs: Path) -> None:
+    connect(runs, task="squad2-span")
+
+
+@pytest.mark.slow
+def test_eight_processes_may_meet_at_a_new_database(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    others = [context.Process(target=_connect, args=(tmp_path,)) for _ in range(8)]
+    for other in others:
+        other.start()
+    for other in others:
+        other.join()
+    assert [other.exitcode for other in others] == [0] * 8

@@ -1,0 +1,43 @@
+"""Losses of a pack are the losses that torch gives for each window by itself."""
+
+import torch
+from torch.nn import functional
+
+from bv_search.scan.loss import classification_losses, regression_losses, span_losses
+
+
+def test_span_losses_see_only_a_windows_own_tokens() -> None:
+    lengths = [3, 6, 2]
+    logits_KTC = torch.randn(4, 11, 2)
+    labels_N2 = torch.tensor([[0.0, 2.0], [1.0, 4.0], [0.0, 0.0]])
+
+    expected = [
+        sum(
+            float(functional.cross_entropy(window[:, side], labels[side].long())) / 2
+            for window, labels in zip(torch.split(head, lengths), labels_N2, strict=True)
+            for side in range(2)
+        )
+        for head in logits_KTC
+    ]
+
+    found = span_losses(logits_KTC, torch.tensor(lengths), labels_N2)
+    torch.testing.assert_close(found, torch.tensor(expected))
+
+
+def test_classification_losses_are_cross_entropies() -> None:
+    logits_KNC, labels_N1 = torch.randn(4, 5, 3), torch.tensor([[0.0], [2.0], [1.0], [1.0], [0.0]])
+
+    found = classification_losses(logits_KNC, torch.ones(5), labels_N1)
+
+    expected = [
+        functional.cross_entropy(head, labels_N1[:, 0].long(), reduction="sum") for head in logits_KNC
+    ]
+    torch.testing.assert_close(found, torch.stack(expected))
+
+
+def test_regression_losses_are_squares() -> None:
+    logits_KN1 = torch.tensor([[[1.0], [2.0]], [[0.0], [5.0]]])
+
+    found = regression_losses(logits_KN1, torch.ones(2), torch.tensor([[1.0], [4.0]]))
+
+    assert found.tolist() == [4.0, 2.0]

@@ -1,0 +1,116 @@
+"""Segments: closed functions from heads at one position to heads at another."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from bv_search.scan.scanner import Outcome, Scanner, Start
+from bv_search.scan.state import HeadState
+from bv_search.scan.trial import TrialConfig
+from bv_search.store.store import Store
+from tests.stores import LAYERS, WIDTH, make_class_store, make_span_store
+
+ADAPTER = {"kind": "adapter", "size": 6}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return make_span_store(tmp_path_factory.mktemp("store"))
+
+
+def start(trial: str = "a", **settings: Any) -> Start:
+    config = {"head": ADAPTER, "learning_rate": 1e-2, **settings}
+    return Start(trial=trial, config=TrialConfig.from_json(config))
+
+
+def weights(outcome: Outcome) -> torch.Tensor:
+    """All but the outputs' bias: a softmax over tokens ignores it, and Adam amplifies its rounding."""
+    state = HeadState.from_bytes(outcome.state or b"")
+    return torch.cat([state.weights[name].flatten() for name in sorted(state.weights) if name != "bias_C"])
+
+
+@pytest.mark.parametrize("batch", [16, 48])
+def test_two_segments_give_what_one_gives(store: Store, batch: int) -> None:
+    """Cut in the middle of a batch, too: pending gradients travel with the head."""
+    scanner = Scanner(store.path)
+    (whole,) = scanner.segment([start(batch=batch, epochs=2)], 26, score=())
+
+    (first,) = scanner.segment([start(batch=batch, epochs=2)], 5, score=())
+    (second,) = scanner.segment([first.state or b""], 26, score=())
+
+    assert torch.equal(weights(second), weights(whole))
+    assert (second.position, second.rows) == (26, 400)
+
+
+def test_heads_on_less_data_share_the_first_pass(store: Store) -> None:
+    scanner = Scanner(store.path)
+    fractions = {"a": 0.25, "b": 0.5, "c": 1.0}
+    heads = [start(trial, data_fraction=fraction) for trial, fraction in fractions.items()]
+
+    outcomes = scanner.segment(heads, 4, score=())
+    alone = [scanner.segment([head], 4, score=())[0] for head in heads]
+
+    assert [outcome.rows for outcome in outcomes] == [64, 64, 64]
+    for outcome, single in zip(outcomes, alone, strict=True):
+        torch.testing.assert_close(weights(outcome), weights(single), rtol=1e-3, atol=1e-5)
+
+
+def test_a_head_that_diverges_leaves_the_pack_and_the_others_go_on(store: Store) -> None:
+    scanner = Scanner(store.path)
+    lost, kept = scanner.segment(
+        [start("lost", learning_rate=1e30), start("kept")], 13, score=["lost", "kept"]
+    )
+    (alone,) = scanner.segment([start("kept")], 13, score=())
+
+    assert lost.state is None
+    assert "not finite" in (lost.failure or "")
+    torch.testing.assert_close(weights(kept), weights(alone), rtol=1e-3, atol=1e-5)
+    assert kept.score is not None
+
+
+def test_only_the_heads_that_are_asked_for_are_scored(store: Store) -> None:
+    scored, unscored = Scanner(store.path).segment([start("a"), start("b")], 2, score=["a"])
+
+    assert scored.score is not None
+    assert unscored.score is None
+
+
+def test_final_answers_cover_both_roles(store: Store) -> None:
+    scanner = Scanner(store.path)
+    (outcome,) = scanner.segment([start(epochs=4)], 52, score=["a"])
+
+    (final,) = scanner.final([outcome.state or b""])
+
+    assert final.select.score == outcome.score
+    assert len(final.report.logits) == store.split("dev").windows
+    assert final.report.interval[0] <= final.report.score <= final.report.interval[1]
+    assert final.parameters == weights(outcome).numel() + 2
+
+
+def test_bfloat16_stores_are_widened(tmp_path: Path) -> None:
+    exact = make_class_store(tmp_path / "float16")
+    rounded = make_class_store(tmp_path / "bfloat16", dtype="bfloat16")
+
+    scores = [Scanner(s.path).segment([start(epochs=2)], 26, score=["a"])[0].score for s in (exact, rounded)]
+
+    assert scores[0] == pytest.approx(scores[1], abs=0.1)
+    assert Scanner(rounded.path).shape.layers == LAYERS
+    assert Scanner(rounded.path).shape.width == WIDTH
+
+
+def test_states_survive_as_bytes(store: Store) -> None:
+    (outcome,) = Scanner(store.path).segment([start(batch=48)], 4, score=())
+    state = HeadState.from_bytes(outcome.state or b"")
+
+    again = HeadState.from_bytes(state.to_bytes())
+
+    assert (again.trial, again.config, again.position, again.steps, again.pending) == (
+        "a",
+        state.config,
+        4,
+        1,
+        16,
+    )
+    assert all(torch.equal(again.gradient[name], tensor) for name, tensor in state.gradient.items())

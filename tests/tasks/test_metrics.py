@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from bv_search.tasks import metrics
+
+
+def outcome(predicted: list[float], gold: list[float]) -> np.ndarray:
+    return np.stack((predicted, gold), axis=1).astype(np.float64)
+
+
+# predicted 1 1 1 0 0 0, gold 1 1 0 0 0 1: tp 2, fp 1, fn 1, tn 2
+MIXED = outcome([1, 1, 1, 0, 0, 0], [1, 1, 0, 0, 0, 1])
+
+
+def test_figures_of_two_classes_by_hand() -> None:
+    assert metrics.accuracy(MIXED) == pytest.approx(4 / 6)
+    assert metrics.f1(MIXED) == pytest.approx(2 * 2 / (3 + 3))
+    assert metrics.matthews(MIXED) == pytest.approx((2 * 2 - 1 * 1) / (3 * 3 * 3 * 3) ** 0.5)
+
+
+def test_macro_f1_weighs_every_class_alike() -> None:
+    three = outcome([0, 0, 0, 1, 2], [0, 0, 0, 1, 1])
+    # class 0: 1; class 1: 1 of 1 predicted and 2 true → 2/3; class 2: 0
+    assert metrics.macro_f1(three) == pytest.approx((1 + 2 / 3 + 0) / 3)
+
+
+def test_guessing_one_class_has_no_correlation() -> None:
+    assert metrics.matthews(outcome([1, 1, 1], [1, 0, 1])) == 0.0
+    assert metrics.f1(outcome([0, 0], [0, 0])) == 0.0
+
+
+def test_correlations_agree_with_scipy_on_values_with_ties() -> None:
+    rng = np.random.default_rng(0)
+    gold = rng.integers(0, 6, 200).astype(float)
+    predicted = gold + rng.normal(0, 2, 200).round()
+    both = outcome(list(predicted), list(gold))
+    assert metrics.pearson(both) == pytest.approx(stats.pearsonr(predicted, gold).statistic)
+    assert metrics.spearman(both) == pytest.approx(stats.spearmanr(predicted, gold).statistic)
+    assert metrics.pearson_spearman(both) == pytest.approx(
+        (metrics.pearson(both) + metrics.spearman(both)) / 2
+    )
+
+
+def test_a_constant_has_no_correlation() -> None:
+    assert metrics.pearson_spearman(outcome([2.5, 2.5, 2.5], [1, 2, 3])) == 0.0
+
+
+@pytest.mark.parametrize("name", [*metrics.CLASS_METRICS, *metrics.VALUE_METRICS])
+def test_nothing_scores_nothing(name: str) -> None:
+    measure = {**metrics.CLASS_METRICS, **metrics.VALUE_METRICS}[name]
+    assert measure(np.zeros((0, 2))) == 0.0

@@ -1,0 +1,144 @@
+import io
+import json
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+
+import pytest
+
+from bv_search.command import Command, Progress, Result, fraction, main, positive_int
+from bv_search.errors import BvError, DataError
+
+
+def add_count(parser: ArgumentParser) -> None:
+    parser.add_argument("--count", type=positive_int, default=1)
+    parser.add_argument("--share", type=fraction, default=1.0)
+
+
+def count(args: Namespace, progress: Progress) -> Result:
+    progress.say(f"counting to {args.count}")
+    return Result(text=f"counted {args.count}", json={"count": args.count})
+
+
+def failing(failure: BaseException) -> Command:
+    def fail(args: Namespace, progress: Progress) -> Result:
+        raise failure
+
+    return Command(name="fail", summary="Fail.", examples="", add_arguments=add_count, run=fail)
+
+
+COUNT = Command(
+    name="count", summary="Count.", examples="\n  bv-search count --count 3\n", add_arguments=add_count, run=count
+)
+
+
+def test_text_goes_to_standard_output_and_progress_to_standard_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(COUNT, ["--count", "3"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out == "counted 3\n"
+    assert shown.err == "counting to 3\n"
+
+
+def test_json_is_one_object_alone_on_the_last_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(COUNT, ["--count", "3", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1]) == {"count": 3}
+
+
+def test_quiet_says_nothing_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(COUNT, ["--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["--count", "0"], "--count"),
+        (["--count", "many"], "--count"),
+        (["--share", "1.5"], "--share"),
+        (["--share", "nan"], "--share"),
+        (["--counts", "3"], "--counts"),
+        (["--cou", "3"], "--cou"),
+    ],
+)
+def test_wrong_arguments_are_one_line_and_status_2(
+    argv: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(COUNT, argv) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert says in shown.err
+    assert len(shown.err.splitlines()) == 1
+
+
+def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(COUNT, ["--help"])
+    assert ended.value.code == 0
+    assert "bv-search count --count 3" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "says"),
+    [
+        (DataError("is empty", where="dev.json"), 2, "bv-search fail: dev.json: is empty\n"),
+        (BvError("lost a worker"), 1, "bv-search fail: lost a worker\n"),
+        (KeyboardInterrupt(), 130, "bv-search fail: interrupted; finished work is kept\n"),
+    ],
+    ids=["the user's", "ours", "interrupted"],
+)
+def test_every_end_has_its_status_and_one_line(
+    failure: BaseException, status: int, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(failing(failure), []) == status
+    assert capsys.readouterr().err == says
+
+
+def test_a_bug_shows_where_it_happened_and_says_that_it_is_ours(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(failing(ZeroDivisionError("division by zero")), []) == 1
+    shown = capsys.readouterr().err
+    assert "Traceback" in shown
+    assert "our failure, not yours" in shown.splitlines()[-1]
+
+
+def test_a_number_that_json_cannot_hold_is_our_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    def run(args: Namespace, progress: Progress) -> Result:
+        return Result(text="", json={"score": float("nan")})
+
+    broken = Command(name="nan", summary="", examples="", add_arguments=add_count, run=run)
+    assert main(broken, ["--json"]) == 1
+    assert capsys.readouterr().out == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_updates_replace_each_other_and_lines_stay() -> None:
+    stream = Terminal()
+    progress = Progress(stream=stream)
+    progress.update("step 1")
+    progress.update("step 2")
+    progress.say("done")
+    assert stream.getvalue().split("\r\x1b[2K") == ["", "step 1", "step 2", "done\n"]
+
+
+def test_on_a_plain_stream_updates_come_seldom_and_lines_always() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream=stream)
+    for step in range(4):
+        progress.update(f"step {step}")
+    progress.say("done")
+    assert stream.getvalue() == "step 0\ndone\n"
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "x"])
+def test_a_count_is_a_whole_number_above_zero(text: str) -> None:
+    with pytest.raises((ValueError, ArgumentTypeError)):
+        positive_int(text)
+
+
+@pytest.mark.parametrize("text", ["0", "1.01", "-0.5", "nan", "inf", "x"])
+def test_a_fraction_is_above_zero_and_up_to_one(text: str) -> None:
+    with pytest.raises((ValueError, ArgumentTypeError)):
+        fraction(text)

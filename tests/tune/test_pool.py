@@ -1,0 +1,107 @@
+"""The pool decides which heads go together."""
+
+import pytest
+
+from bv_search.scan.trial import TrialConfig
+from bv_search.tune.pool import Order, Pool, Waiting
+from bv_search.tune.rungs import Rungs, plan_rungs
+
+
+def config(**settings: object) -> TrialConfig:
+    return TrialConfig.from_json({"head": {"kind": "pooling"}, **settings})
+
+
+def waiting(trial: str, position: int = 0, **settings: object) -> Waiting:
+    return Waiting(trial=trial, config=config(**settings), position=position)
+
+
+@pytest.fixture
+def rungs() -> Rungs:
+    """900 windows are 57 micro-batches; rungs at a ninth and a third of two epochs."""
+    return plan_rungs([config(epochs=2), config()], 900, halving=True)
+
+
+def names(order: Order | None) -> list[str]:
+    return [] if order is None else [head.trial for head in order.heads]
+
+
+def test_rungs_are_ninths_and_thirds_of_the_longest_head(rungs: Rungs) -> None:
+    assert (rungs.positions, rungs.last) == ((13, 38), 114)
+    assert [rungs.next_stop(position, config()) for position in (0, 13, 38)] == [13, 38, 57]
+    assert rungs.next_stop(38, config(epochs=2)) == 114
+    assert plan_rungs([config()], 900, halving=False).next_stop(0, config()) == 57
+
+
+def test_a_pack_goes_when_it_is_full(rungs: Rungs) -> None:
+    pool = Pool(rungs, pack=2)
+    pool.park(waiting("a"))
+    assert pool.next_order(full_only=True) is None
+    pool.park(waiting("b"))
+
+    order = pool.next_order(full_only=True)
+
+    assert names(order) == ["a", "b"]
+    assert order is not None
+    assert (order.stop, set(order.score)) == (13, {"a", "b"})
+    assert len(pool) == 0
+
+
+def test_what_waits_goes_once_no_more_can_come_the_least_far_first(rungs: Rungs) -> None:
+    pool = Pool(rungs, pack=8)
+    for head in (waiting("far", 13), waiting("near"), waiting("far too", 13)):
+        pool.park(head)
+
+    assert names(pool.next_order(full_only=False)) == ["near"]
+    assert names(pool.next_order(full_only=False)) == ["far", "far too"]
+    assert pool.next_order(full_only=False) is None
+
+
+def test_survivors_of_several_packs_merge(rungs: Rungs) -> None:
+    pool = Pool(rungs, pack=2)
+    for trial in "abcd":
+        pool.park(waiting(trial))
+    for _ in range(2):
+        pool.next_order(full_only=True)
+
+    pool.park(waiting("a", 13))
+    pool.park(waiting("d", 13))
+
+    assert names(pool.next_order(full_only=True)) == ["a", "d"]
+
+
+def test_heads_on_less_data_go_along_up_to_their_end(rungs: Rungs) -> None:
+    pool = Pool(rungs, pack=2)
+    pool.park(waiting("little", data_fraction=0.1))
+    pool.park(waiting("all"))
+
+    order = pool.next_order(full_only=True)
+
+    assert order is not None
+    assert (order.stop, set(order.score)) == (6, {"little"})
+
+
+def test_after_the_first_pass_heads_share_only_with_their_own_kind(rungs: Rungs) -> None:
+    pool = Pool(rungs, pack=2)
+    pool.park(waiting("small", 13, data_fraction=0.2, epochs=2))
+    pool.park(waiting("large", 13, epochs=2))
+
+    assert pool.next_order(full_only=True) is None
+
+
+def test_a_lost_order_is_taken_apart_until_one_head_is_left(rungs: Rungs) -> None:
+    heads = tuple(waiting(trial) for trial in "abc")
+    order = Order(heads=heads, stop=13, score=frozenset("abc"))
+
+    first, second = order.halves()
+
+    assert (names(first), names(second)) == (["a", "b"], ["c"])
+    assert [names(half) for half in first.halves()] == [["a"], ["b"]]
+
+
+def test_a_trial_that_was_ended_is_dropped(rungs: Rungs) -> None:
+    pool = Pool(rungs, pack=2)
+    pool.park(waiting("a"))
+    pool.drop("a")
+    pool.drop("never here")
+
+    assert pool.next_order(full_only=False) is None
