@@ -77,7 +77,7 @@ class Command:
 
 class _Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise UserError(message, where=self.prog, do=f"see {self.prog} --help")
+        raise UserError(message, do=f"see {self.prog} --help")
 
 
 def build_parser(command: Command) -> ArgumentParser:

@@ -65,7 +65,7 @@ def real_data() -> Path:
 @pytest.fixture(scope="session")
 def generated_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with train.json and dev.json in SQuAD 2.0's shape: 60 and 20 passages, 4 questions each."""
-    from bv_search.demo.text import TextSettings, write_text  # noqa: PLC0415
+    from bv_search.demo.text import TextSettings, write_text
 
     return write_text(
         tmp_path_factory.mktemp("generated") / "data",
@@ -77,10 +77,10 @@ def generated_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def tiny_encoder(generated_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A transformers folder: BERT, 2 layers of width 32, the generated text's vocabulary, never trained."""
     # imports torch: seconds that tests without an encoder do not pay
-    from bv_search.demo.encoder import EncoderSettings, build_encoder  # noqa: PLC0415
+    from bv_search.demo.encoder import EncoderSettings, build_encoder
 
     return build_encoder(
         tmp_path_factory.mktemp("encoder") / "tiny",
         generated_data,
-        EncoderSettings(layers=2, width=32, heads=2, vocabulary=400, warm_passages=0, seed=0),
+        EncoderSettings(layers=2, width=32, heads=2, vocabulary=400),
     )

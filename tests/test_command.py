@@ -26,7 +26,11 @@ def failing(failure: BaseException) -> Command:
 
 
 COUNT = Command(
-    name="count", summary="Count.", examples="\n  bv-search count --count 3\n", add_arguments=add_count, run=count
+    name="count",
+    summary="Count.",
+    examples="\n  bv-search count --count 3\n",
+    add_arguments=add_count,
+    run=count,
 )
 
 

@@ -1,8 +1,8 @@
 """Passages of facts, and questions about them, in the official shape of SQuAD 2.0.
 
-A passage tells a few facts about a few people. A question asks for one fact of one person, often in
-other words than the passage. A question without an answer asks for a fact that the passage tells of
-somebody else only: neither the person nor the kind of fact is enough to answer, a reader has to join them.
+A passage tells some facts about one person, and a few about another. A question asks for one fact of one
+of them, often in other words than the passage. A question without an answer asks for a fact that the passage
+does not tell of that person; sometimes it tells it of the other one, so that the kind of fact alone misleads.
 """
 
 import random
@@ -19,14 +19,12 @@ PASSAGES_PER_ARTICLE = 10
 
 @dataclass(frozen=True, kw_only=True)
 class TextSettings:
-    """How much text: passages, questions for each, and the people, kinds of facts and facts of a passage."""
+    """How much text: passages, questions for each, facts of its two people."""
 
     train_passages: int = 1500
-    dev_passages: int = 250
+    dev_passages: int = 400
     questions: int = 4
-    people: int = 3
-    kinds: int = 3
-    facts: int = 6
+    facts: tuple[int, int] = (4, 2)
     unanswerable: float = 0.33
     seed: int = 0
 
@@ -69,17 +67,18 @@ def distinct_passages(rng: random.Random, settings: TextSettings) -> Iterator[Pa
 
 def tell(rng: random.Random, settings: TextSettings) -> Passage:
     """A passage of distinct (person, kind) facts in no particular order."""
-    people = rng.sample(PEOPLE, settings.people)
-    kinds = rng.sample(sorted(KINDS), settings.kinds)
-    pairs = rng.sample([(who, kind) for who in people for kind in kinds], settings.facts)
-    text, told = "", []
+    people = rng.sample(PEOPLE, len(settings.facts))
+    counts = zip(people, settings.facts, strict=True)
+    pairs = [(who, kind) for who, count in counts for kind in rng.sample(sorted(KINDS), count)]
+    rng.shuffle(pairs)
+    text, facts = "", []
     for who, kind in pairs:
         what = " ".join(rng.choice(part) for part in KINDS[kind].parts)
         sentence = rng.choice(KINDS[kind].told).replace("{who}", who)
         text += " " if text else ""
-        told.append(Fact(who=who, kind=kind, what=what, start=len(text) + sentence.index("{what}")))
+        facts.append(Fact(who=who, kind=kind, what=what, start=len(text) + sentence.index("{what}")))
         text += sentence.replace("{what}", what)
-    return Passage(text=text, facts=tuple(told))
+    return Passage(text=text, facts=tuple(facts))
 
 
 def squad(name: str, passages: list[Passage], rng: random.Random, settings: TextSettings) -> dict[str, Any]:
@@ -102,31 +101,34 @@ def squad(name: str, passages: list[Passage], rng: random.Random, settings: Text
 
 def ask(passage: Passage, rng: random.Random, settings: TextSettings) -> Iterator[dict[str, Any]]:
     """Questions about a passage, answerable or not by chance, each asked once."""
-    answerable = rng.sample(passage.facts, len(passage.facts))
-    impossible = absent_facts(passage, rng)
+    told = rng.sample(passage.facts, len(passage.facts))
+    untold = rng.sample(pairs := untold_pairs(passage), len(pairs))
     for _ in range(settings.questions):
-        wants_impossible = rng.random() < settings.unanswerable
-        pool = impossible if impossible and (wants_impossible or not answerable) else answerable
-        if pool:
-            yield question(pool.pop(), rng, impossible=pool is impossible)
+        if untold and (rng.random() < settings.unanswerable or not told):
+            yield impossible_question(*untold.pop(), passage, rng)
+        elif told:
+            yield question(told.pop(), rng)
 
 
-def absent_facts(passage: Passage, rng: random.Random) -> list[Fact]:
-    """Facts with their person swapped for another of the passage of whom it tells no such thing."""
+def untold_pairs(passage: Passage) -> list[tuple[str, str]]:
+    """What the passage does not tell: (person, kind)."""
     told = {(fact.who, fact.kind) for fact in passage.facts}
     people = sorted({fact.who for fact in passage.facts})
-    swapped = {
-        (who, fact.kind): Fact(who=who, kind=fact.kind, what=fact.what, start=fact.start)
-        for fact in passage.facts
-        for who in people
-        if (who, fact.kind) not in told
-    }
-    return rng.sample(list(swapped.values()), len(swapped))
+    return [(who, kind) for who in people for kind in KINDS if (who, kind) not in told]
 
 
-def question(fact: Fact, rng: random.Random, *, impossible: bool) -> dict[str, Any]:
-    answer = [{"text": fact.what, "answer_start": fact.start}]
-    asked = {"question": rng.choice(KINDS[fact.kind].asked).replace("{who}", fact.who)}
-    if impossible:
-        return {**asked, "is_impossible": True, "answers": [], "plausible_answers": answer}
-    return {**asked, "is_impossible": False, "answers": answer}
+def question(fact: Fact, rng: random.Random) -> dict[str, Any]:
+    answer = {"text": fact.what, "answer_start": fact.start}
+    return {"question": wording(fact.who, fact.kind, rng), "is_impossible": False, "answers": [answer]}
+
+
+def impossible_question(who: str, kind: str, passage: Passage, rng: random.Random) -> dict[str, Any]:
+    plausible = [
+        {"text": fact.what, "answer_start": fact.start} for fact in passage.facts if fact.kind == kind
+    ]
+    asked = {"question": wording(who, kind, rng), "is_impossible": True}
+    return {**asked, "answers": [], "plausible_answers": plausible}
+
+
+def wording(who: str, kind: str, rng: random.Random) -> str:
+    return rng.choice(KINDS[kind].asked).replace("{who}", who)

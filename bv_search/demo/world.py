@@ -21,11 +21,11 @@ PLACES = words("""
 
 TRADES = words("""
     baker barber blacksmith brewer butcher carter cobbler cooper ferryman fisher forester glazier hatter
-    innkeeper judge mason miller painter potter printer sailor surgeon tailor teacher
+    judge mason miller painter potter printer sailor surgeon tailor teacher
 """)
 
 COLOURS = words("""
-    amber black blue copper crimson grey ivory purple silver violet
+    black blue brown copper crimson golden grey purple silver white
 """)
 
 PETS = words("""
@@ -49,6 +49,21 @@ MONTHS = words("""
     January February March April May June July August September October November December
 """)
 
+YEARS = tuple(str(year) for year in range(1801, 1825))
+
+ORIGINS = words("""
+    ancient broken foreign painted polished rare royal tiny
+""")
+
+KEEPSAKES = words("""
+    bells bottles buttons coins combs keys maps masks ribbons shells spoons stamps
+""")
+
+TERRORS = words("""
+    bats caves darkness fog frost ghosts hail ladders lightning moths snakes spiders storms thunder wasps
+    wolves
+""")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
@@ -62,20 +77,16 @@ class Kind:
 KINDS = {
     "home": Kind(
         parts=(PLACES,),
-        told=("{who} lives in {what}.", "The home of {who} is in {what}.", "{who} has a house at {what}."),
+        told=("{who} lives in {what}.", "The home of {who} is in {what}.", "{who} has a house in {what}."),
         asked=(
             "Where does {who} live?",
             "In which place is the home of {who}?",
-            "What town does {who} call home?",
+            "Which town has the house of {who}?",
         ),
     ),
     "trade": Kind(
         parts=(TRADES,),
-        told=(
-            "{who} works as a {what}.",
-            "The trade of {who} is that of a {what}.",
-            "{who} earns money as a {what}.",
-        ),
+        told=("{who} works as a {what}.", "The trade of {who} is {what}.", "{who} earns money as a {what}."),
         asked=("What does {who} work as?", "What is the trade of {who}?", "How does {who} earn money?"),
     ),
     "pet": Kind(
@@ -88,38 +99,56 @@ KINDS = {
         told=(
             "{who} plays the {what}.",
             "The instrument of {who} is the {what}.",
-            "{who} makes music on the {what}.",
+            "{who} practises the {what}.",
         ),
         asked=(
             "Which instrument does {who} play?",
             "What is the instrument of {who}?",
-            "On what does {who} make music?",
+            "What does {who} practise?",
         ),
     ),
     "dish": Kind(
         parts=(FLAVOURS, FOODS),
-        told=(
-            "{who} likes to eat {what}.",
-            "The favourite dish of {who} is {what}.",
-            "{who} always cooks {what}.",
-        ),
+        told=("{who} likes to eat {what}.", "The best dish of {who} is {what}.", "{who} often cooks {what}."),
         asked=(
             "What does {who} like to eat?",
-            "What is the favourite dish of {who}?",
-            "Which dish does {who} always cook?",
+            "What is the best dish of {who}?",
+            "Which meal does {who} often cook?",
         ),
     ),
     "birth": Kind(
-        parts=(MONTHS, tuple(str(year) for year in range(1801, 1825))),
+        parts=(MONTHS, YEARS),
         told=(
             "{who} was born in {what}.",
             "The birth of {who} was in {what}.",
-            "{who} came to the world in {what}.",
+            "The life of {who} began in {what}.",
         ),
         asked=(
             "When was {who} born?",
             "What is the birth date of {who}?",
-            "When did {who} come to the world?",
+            "When did the life of {who} begin?",
+        ),
+    ),
+    "hobby": Kind(
+        parts=(ORIGINS, KEEPSAKES),
+        told=("{who} collects {what}.", "The hobby of {who} is {what}.", "{who} trades in {what}."),
+        asked=(
+            "What does {who} collect?",
+            "What is the hobby of {who}?",
+            "Which things does {who} trade in?",
+        ),
+    ),
+    "fear": Kind(
+        parts=(TERRORS,),
+        told=(
+            "{who} is afraid of {what}.",
+            "The great fear of {who} is {what}.",
+            "{who} runs away from {what}.",
+        ),
+        asked=(
+            "What is {who} afraid of?",
+            "What is the great fear of {who}?",
+            "From what does {who} run away?",
         ),
     ),
 }

@@ -18,6 +18,7 @@ from bv_search.encoder.encoder import Encoder
 from bv_search.encoder.identity import EncoderIdentity, identify, weights_files
 from bv_search.encoder.pretrained import (
     count_parameters,
+    count_positions,
     first_line,
     read_config,
     read_model,
@@ -42,7 +43,7 @@ def load_encoder(source: str | Path, *, task: Task | None = None, device: str = 
     predicts = stage is not None and stage.fraction > 0
     model = _read_stage_model(found, config, task) if predicts else _read_base(found, config)
     identity = replace(stage.encoder, digest=stage.weights) if stage else identify(found)
-    check_length(found, model, task)
+    check_length(found, config, task)
     tokenizer = read_tokenizer(found, config)
     return wrap(
         Checkpoint(model=model, tokenizer=tokenizer, identity=identity, folder=found.folder),
@@ -105,7 +106,7 @@ def load_untrained(source: Source, task: Task, *, seed: int) -> Checkpoint:
         torch.manual_seed(seed)
         model, missing = read_model(source, config, _auto_class(task), new_head=True)
     refuse_missing(source, [name for name in missing if _is_encoder_weight(model, name)])
-    check_length(source, model, task)
+    check_length(source, config, task)
     return Checkpoint(
         model=model,
         tokenizer=read_tokenizer(source, config),
@@ -148,14 +149,10 @@ def find_device(name: str) -> torch.device:
     return device
 
 
-def check_length(source: Source, model: PreTrainedModel, task: Task | None) -> None:
+def check_length(source: Source, config: PreTrainedConfig, task: Task | None) -> None:
     """Refuse windows that are longer than the encoder's positions."""
-    positions = getattr(model.config, "max_position_embeddings", None)
-    if positions is None or task is None:
-        return
-    offset = getattr(getattr(model.base_model, "embeddings", None), "padding_idx", None)
-    positions -= 0 if offset is None else offset + 1  # RoBERTa counts positions from its padding index on
-    if task.max_length > positions:
+    positions = count_positions(config)
+    if task is not None and positions is not None and task.max_length > positions:
         raise EncoderError(
             f"is too short for task {task.name}",
             where=source.id,

@@ -55,6 +55,8 @@ def read_tokenizer(source: Source, config: PreTrainedConfig) -> PreTrainedTokeni
             expected=f"at most {config.vocab_size} tokens",
             found=len(tokenizer),
         )
+    # a tokenizer may know a shorter limit, that of another use, and would cut windows to it unasked
+    tokenizer.model_max_length = count_positions(config) or tokenizer.model_max_length
     return tokenizer
 
 
@@ -90,8 +92,22 @@ def refuse_missing(source: Source, missing: list[str]) -> None:
 
 def count_parameters(config: PreTrainedConfig) -> int:
     """Of the whole architecture, whatever part of it a task uses: without memory, on the meta device."""
+    return sum(parameter.numel() for parameter in _outline(config).parameters())
+
+
+def count_positions(config: PreTrainedConfig) -> int | None:
+    """How many tokens the encoder can read at once, where it has such a limit."""
+    positions: int | None = getattr(config, "max_position_embeddings", None)
+    if positions is None:
+        return None
+    offset = getattr(getattr(_outline(config), "embeddings", None), "padding_idx", None)
+    return positions if offset is None else positions - offset - 1  # RoBERTa counts from its padding index on
+
+
+def _outline(config: PreTrainedConfig) -> PreTrainedModel:
     with torch.device("meta"), silence():
-        return sum(parameter.numel() for parameter in AutoModel.from_config(config).parameters())
+        model: PreTrainedModel = AutoModel.from_config(config)
+    return model
 
 
 def _unreadable(source: Source, part: str, error: BaseException) -> EncoderError:

@@ -12,7 +12,7 @@ from bv_search.model.combine import Method, combine
 from bv_search.model.registry import register
 from bv_search.model.source import model_of_run
 from bv_search.run.folder import Run
-from bv_search.run.mlflow import MlflowMirror
+from bv_search.run.mlflow import open_mirror
 from bv_search.run.roles import check_data, open_store, role_ids, role_index
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import difference
@@ -41,9 +41,7 @@ def run(config: EnsembleConfig, progress: Progress) -> EnsembleResult:
         result = _score(home, store, candidates, considered)
         home.write_ensemble(result.to_json())
         home.journal.append({"event": "end", "seconds": {"ensemble": round(time.monotonic() - began, 3)}})
-    if config.mlflow:
-        result = _mirror(result, progress)
-    return result
+        return _mirror(result, progress) if config.mlflow else result
 
 
 def _choose(
@@ -100,7 +98,9 @@ def _score(
 
 def _mirror(result: EnsembleResult, progress: Progress) -> EnsembleResult:
     """Into MLflow, as a new version of the task's model. The result stands, whether that works or not."""
-    mirror = MlflowMirror(result.run)
+    mirror = open_mirror(result.run, progress.say)
+    if mirror is None:
+        return result
     registered = register(model_of_run(result.run, "ensemble"), mirror)
     if not mirror.close() or registered is None:
         progress.say(f"not in MLflow: {mirror.trouble}")

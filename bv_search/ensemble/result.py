@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bv_search.ensemble.choice import Choice
+from bv_search.model.combine import Method
 from bv_search.run.folder import Run
 from bv_search.tasks.evaluation import Evaluation
 
@@ -79,8 +80,11 @@ class EnsembleResult:
         lines = [
             f"{self.run.path}: {self.choice.method} of {names}",
             f"  select {self.choice.score:.4f}, report {self.evaluation.score:.4f} [{low:.4f}, {high:.4f}]",
-            f"  {self.best_single.verdict()}",
         ]
+        if self.choice.method is Method.SINGLE:
+            lines.append(f"  no combination did better on select than {names} alone")
+        else:
+            lines.append(f"  {self.best_single.verdict()}")
         if self.baseline is not None:
             lines.append(f"  {self.baseline.verdict()}")
         if self.model is not None:

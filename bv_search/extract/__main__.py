@@ -6,7 +6,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from bv_search.command import Command, Progress, Result, main, positive_int
 from bv_search.extract.config import PRECISIONS, TOKENS, ExtractConfig
 from bv_search.store.dtype import STORED
-from bv_search.store.layout import FORMATS
+from bv_search.store.layout import FORMATS, LIMITS, MICRO_BATCH, BlockLimits
 
 EXAMPLES = """
   bv-search extract --task mrpc --encoder stages/mrpc/0.3 --data glue/MRPC --out stores/mrpc
@@ -48,6 +48,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--batch-tokens", type=positive_int, help="of one forward pass (default: 1024, on a GPU 4096)"
     )
+    parser.add_argument(
+        "--block-bytes",
+        type=positive_int,
+        metavar="N",
+        help="a block is closed at this size (default: 128 MiB)",
+    )
     parser.add_argument("--seed", type=int, default=0, help="of the order of rows (default: %(default)s)")
     parser.add_argument("--repair", action="store_true", help="redo the damaged files of a finished store")
 
@@ -59,6 +65,10 @@ def layers(text: str) -> tuple[int, ...] | None:
         return tuple(int(part) for part in text.split(","))
     except ValueError:
         raise ArgumentTypeError(f"invalid value {text!r}: give all, or numbers as in 0,6,12") from None
+
+
+def limits(block_bytes: int | None) -> BlockLimits:
+    return LIMITS if block_bytes is None else BlockLimits(bytes=block_bytes, windows=MICRO_BATCH)
 
 
 def run_command(args: Namespace, progress: Progress) -> Result:
@@ -76,6 +86,9 @@ def run_command(args: Namespace, progress: Progress) -> Result:
         precision=args.precision,
         batch_tokens=args.batch_tokens,
         seed=args.seed,
+        limits=LIMITS
+        if args.block_bytes is None
+        else BlockLimits(bytes=args.block_bytes, windows=MICRO_BATCH),
         repair=args.repair,
     )
     from bv_search.extract import extraction

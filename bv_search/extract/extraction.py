@@ -19,6 +19,7 @@ from bv_search.extract.steps import Run, assemble, encode, find_done, make_plan
 from bv_search.extract.survey import EncoderFacts, settle, survey_encoder
 from bv_search.extract.tokenise import survey_data
 from bv_search.extract.work import refuse_changes, refuse_other_things
+from bv_search.files import DISK, Disk
 from bv_search.store.folder import Folder, open_folder
 from bv_search.store.layout import MANIFEST
 from bv_search.store.manifest import Baseline, Manifest
@@ -61,7 +62,9 @@ def metrics_of(baseline: Baseline | None) -> dict[str, float] | None:
     return None if baseline is None else {**baseline.report, "score": baseline.report_score}
 
 
-def run(config: ExtractConfig, progress: Progress, place: Place | None = None) -> ExtractResult:
+def run(
+    config: ExtractConfig, progress: Progress, place: Place | None = None, disk: Disk = DISK
+) -> ExtractResult:
     """Extract, or go on extracting, or find that all is done already."""
     started = time.perf_counter()
     task = find_task(config.task)
@@ -80,7 +83,7 @@ def run(config: ExtractConfig, progress: Progress, place: Place | None = None) -
     with _place(config, place) as where:
         run = _begin(config, where, source, encoder, progress)
         with hold(folder) as token:
-            run.job = replace(run.job, token=token)
+            run.job = replace(run.job, token=token, disk=disk)
             manifest = _extract(run, mend=config.repair)
     return _result(config, run, manifest, time.perf_counter() - started)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bv_search.extract.settings import Settings
+from bv_search.files import DISK, Disk
 from bv_search.store.folder import Folder, open_folder
 from bv_search.store.layout import BlockLimits
 from bv_search.store.writer import BlockForm
@@ -33,10 +34,11 @@ class Job:
     limits: BlockLimits
     threads: int
     token: str
+    disk: Disk = DISK
 
     @property
     def folder(self) -> Folder:
-        return open_folder(self.out)
+        return open_folder(self.out, self.disk)
 
     @property
     def task(self) -> Task:

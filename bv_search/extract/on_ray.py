@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ParamSpec, TypeVar
 
-import numpy as np
 import ray
 from ray.data import ActorPoolStrategy, DataContext, Dataset
+from ray.exceptions import RayTaskError
 
 from bv_search.errors import BvError
 from bv_search.extract.encode import BlockEncoder
 from bv_search.extract.job import BlockTask, Job, Shard
+from bv_search.extract.refusal import error_from_json, error_to_json
 from bv_search.extract.survey import Hardware, survey_hardware
 from bv_search.extract.tokenise import tokenise
 from bv_search.store.manifest import BlockEntry
@@ -20,7 +21,7 @@ from bv_search.store.strict import decode
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Rows = dict[str, np.ndarray]
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,41 +56,33 @@ class OnRay:
         context = DataContext.get_current()
         context.enable_progress_bars = False
         logging.getLogger("ray.data").setLevel(logging.ERROR)
-        # a block that failed for a reason of the user's fails again: say so at once
-        context.actor_task_retry_on_errors = False
 
     def hardware(self) -> Hardware:
-        with _own_errors():
-            remote = ray.remote(num_cpus=1, num_gpus=self.pool.gpus, max_retries=0)(survey_hardware)
-            found: Hardware = ray.get(remote.remote())
-            return found
+        step = ray.remote(num_cpus=1, num_gpus=self.pool.gpus, max_retries=0)(survey_hardware)
+        found: Hardware = _get(step.remote())
+        return found
 
     def call(self, step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        with _own_errors():
-            remote = ray.remote(num_cpus=1, max_retries=0)(step)
-            result: R = ray.get(remote.remote(*args, **kwargs))
-            return result
+        result: R = _get(ray.remote(num_cpus=1, max_retries=0)(step).remote(*args, **kwargs))
+        return result
 
     def tokenise(self, job: Job, shards: Sequence[Shard]) -> Iterator[Shard]:
-        def step(row: dict[str, Any]) -> dict[str, Any]:
-            return asdict(tokenise(job, Shard(**row)))
+        def step(row: Row) -> Row:
+            return {"shard": json.dumps(asdict(tokenise(job, Shard(**row))))}
 
-        rows = [asdict(shard) for shard in shards]
-        for row in _rows(_dataset(rows).map(step, num_cpus=1)):
-            yield Shard(**row)
+        rows = _dataset([asdict(shard) for shard in shards]).map(_Told(step), num_cpus=1)
+        return (Shard(**json.loads(row["shard"])) for row in _listen(rows, "shard"))
 
     def encode(self, job: Job, tasks: Sequence[BlockTask]) -> Iterator[tuple[BlockTask, BlockEntry]]:
-        rows = _dataset([asdict(task) for task in tasks]).map_batches(
+        rows = _dataset([asdict(task) for task in tasks]).map(
             _Encode,
             fn_constructor_args=(job,),
-            batch_size=1,
             compute=ActorPoolStrategy(size=min(self.pool.workers, len(tasks))),
             num_cpus=self.pool.cpus,
             num_gpus=self.pool.gpus or None,
         )
-        for row in _rows(rows):
-            entry = decode(BlockEntry, json.loads(row.pop("entry")))
-            yield BlockTask(**row), entry
+        for row in _listen(rows, "entry"):
+            yield BlockTask(**json.loads(row["task"])), decode(BlockEntry, json.loads(row["entry"]))
 
 
 class _Encode:
@@ -98,38 +91,44 @@ class _Encode:
     def __init__(self, job: Job) -> None:
         self._encoder = BlockEncoder(job)
 
-    def __call__(self, batch: Rows) -> Rows:
-        tasks = [
-            BlockTask(split=str(split), number=int(number), index_digest=str(digest))
-            for split, number, digest in zip(
-                batch["split"], batch["number"], batch["index_digest"], strict=True
-            )
-        ]
-        entries = [json.dumps(asdict(self._encoder.encode(task))) for task in tasks]
-        return {**batch, "entry": np.array(entries, dtype=object)}
+    def __call__(self, row: Row) -> Row:
+        return _Told(self._encode)(row)
+
+    def _encode(self, row: Row) -> Row:
+        entry = self._encoder.encode(BlockTask(**row))
+        return {"task": json.dumps(row), "entry": json.dumps(asdict(entry))}
 
 
-def _dataset(rows: list[dict[str, Any]]) -> Dataset:
+class _Told:
+    """A step whose refusals come back as rows: Ray Data would wrap them and log them at length."""
+
+    def __init__(self, step: Callable[[Row], Row]) -> None:
+        self._step = step
+
+    def __call__(self, row: Row) -> Row:
+        try:
+            return {"refusal": "", **self._step(row)}
+        except BvError as error:
+            return {"refusal": error_to_json(error), **dict.fromkeys(("shard", "task", "entry"), "")}
+
+
+def _get(reference: Any) -> Any:
+    try:
+        return ray.get(reference)
+    except RayTaskError as error:
+        if isinstance(error.cause, BvError):
+            raise error.cause from None
+        raise
+
+
+def _dataset(rows: list[Row]) -> Dataset:
     """One row per block of Ray Data, so that the next free worker takes the next row."""
     return ray.data.from_items(rows, override_num_blocks=max(len(rows), 1))
 
 
-def _rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    with _own_errors():
-        yield from dataset.iter_rows()
-
-
-class _own_errors:  # noqa: N801
-    """An error of ours that comes back wrapped in Ray's is raised as it was."""
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        seen: set[int] = set()
-        while error is not None and id(error) not in seen:
-            seen.add(id(error))
-            cause = getattr(error, "cause", None)
-            for found in (error, cause):
-                if isinstance(found, BvError) and not hasattr(found, "cause"):
-                    raise found from None
-            error = cause if isinstance(cause, BaseException) else error.__cause__ or error.__context__
+def _listen(dataset: Dataset, wanted: str) -> Iterator[Row]:
+    for row in dataset.iter_rows():
+        if row["refusal"]:
+            raise error_from_json(row["refusal"])
+        assert row[wanted], "a step says what it has done"
+        yield row

@@ -4,7 +4,7 @@ A head's config.json says what the head was trained on (task, encoder, channels)
 its store is needed to answer new rows.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from bv_search.model.combine import Method
 from bv_search.model.model import ENCODER_NAME, EncoderReference, Member, Model, is_model
 from bv_search.run.folder import JOURNAL, Run
 from bv_search.run.leaderboard import smallest
+from bv_search.run.roles import find_near
 from bv_search.store.store import Store
 from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Task
@@ -48,9 +49,10 @@ class Context:
         if "encoder" not in value:
             return None
         try:
+            encoder = EncoderReference.from_json(value["encoder"])
             return cls(
                 task=task_from_json(value["task"]),
-                encoder=EncoderReference.from_json(value["encoder"]),
+                encoder=replace(encoder, place=find_near(encoder.place, folder) or encoder.place),
                 channels=Channels(
                     layers=tuple(value["layers"]),
                     tokens=value["tokens"],

@@ -11,7 +11,7 @@ from bv_search.model.model import Model
 from bv_search.model.source import is_run, open_model
 from bv_search.predict.output import check_output, default_suffix, write_answers
 from bv_search.run.folder import Run
-from bv_search.run.roles import open_store
+from bv_search.run.roles import find_near, open_store
 from bv_search.store.store import Store
 from bv_search.tasks.dataset import load_dataset, read_rows
 from bv_search.tasks.row import Role, Row
@@ -93,10 +93,11 @@ def rows_of(task: Task, place: Path) -> tuple[Row, ...]:
 def _own_store(config: PredictConfig, model: Model) -> Store:
     if is_run(Path(config.place)):
         return open_store(Run.open(config.place))
-    if model.store is None or ("://" not in model.store and not Path(model.store).exists()):
+    place = None if model.store is None else find_near(model.store, Path(config.place))
+    if place is None:
         raise StoreError(
             "the store that the model was made on is not there",
             where=model.store,
             do="name rows with --data, or a store with --store",
         )
-    return Store.open(model.store)
+    return Store.open(place)

@@ -1,4 +1,4 @@
-"""Charts as inline SVG. Lines and letters take the page's colour, so they are readable in light and in dark."""
+"""Charts as inline SVG. Lines and letters take the page's colour: readable in light and in dark."""
 
 import io
 import re
@@ -125,11 +125,11 @@ def parameters_chart(facts: Facts) -> str:
             axes.axhspan(*encoder.interval, color=GREY, alpha=0.12, linewidth=0)
             axes.annotate(
                 "encoder",
-                (1, encoder.score),
+                (0, encoder.score),
                 xycoords=("axes fraction", "data"),
-                xytext=(-2, 3),
+                xytext=(4, 4),
                 textcoords="offset points",
-                ha="right",
+                ha="left",
                 fontsize=9,
             )
         axes.set_xscale("log")
@@ -207,7 +207,7 @@ def layers_chart(weights: LayerWeights | None) -> str | None:
         axes.set_xlabel("layer")
         axes.set_ylabel("weight")
         axes.grid(axis="y")
-        axes.legend(fontsize=9)
+        chart.figure.legend(loc="outside upper right", fontsize=9)
     return chart.svg
 
 

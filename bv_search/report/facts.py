@@ -80,6 +80,13 @@ class Facts:
         return best(self.records)
 
     @property
+    def unbeaten(self) -> str | None:
+        """The one model that no combination beat on select, where an ensemble was looked for in vain."""
+        chosen = self.run.ensemble()
+        single = chosen is not None and chosen["method"] == Method.SINGLE
+        return str(chosen["members"][0]["name"]) if chosen is not None and single else None
+
+    @property
     def failed(self) -> list[TrialRecord]:
         return [record for record in self.records if record.status == FAILED]
 
@@ -126,7 +133,7 @@ class _Panel:
 
     def add_ensemble(self) -> None:
         chosen = self.run.ensemble()
-        if chosen is None:
+        if chosen is None or chosen["method"] == Method.SINGLE:
             return
         members = chosen["members"]
         logits = combine(

@@ -4,7 +4,7 @@ The journal is the truth and this is a copy: `sync` brings the copy up to date, 
 whatever an earlier process had already written.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
@@ -20,6 +20,15 @@ RUN_TAG, TRIAL_TAG, ATTEMPT_TAG, STATUS_TAG = "bv.run", "bv.trial", "bv.attempt"
 PARENT_FILES = (STUDY, LEADERBOARD, ENSEMBLE, REPORT_HTML, REPORT_MD)
 PAGE = 1000
 VALUE_LIMIT = 500  # characters of a parameter
+
+
+def open_mirror(run: Run, tell: Callable[[str], None]) -> "MlflowMirror | None":
+    """For what is done after a search: the result stands, whether MLflow can be reached or not."""
+    try:
+        return MlflowMirror(run)
+    except RunError as error:
+        tell(f"not in MLflow: {error}")
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +50,9 @@ class MlflowMirror:
         self.trouble: str | None = None  # the last failure, cleared by the next success
         with reaching(self.uri):
             self._children = self._find_children()
-            self.parent_id = self._find_parent() or self._create_parent()
+            found = self._find_parent()
+            self.parent_id = self._create_parent() if found is None else str(found.info.run_id)
+            self._ended = found is not None and found.info.status != "RUNNING"
 
     @property
     def uri(self) -> str:
@@ -79,6 +90,7 @@ class MlflowMirror:
                 self._log(self.parent_id, metrics=self._study_metrics())
                 self.log_files()
                 self._tracking.client.set_terminated(self.parent_id, status=status)
+                self._ended = True
         except RunError as error:
             self.trouble = str(error)
         return self.trouble is None
@@ -127,6 +139,9 @@ class MlflowMirror:
         )
 
     def _create_child(self, record: TrialRecord) -> _Child:
+        if self._ended:  # a run that goes on
+            self._tracking.client.update_run(self.parent_id, status="RUNNING")
+            self._ended = False
         created = self._tracking.client.create_run(
             self._tracking.experiment,
             start_time=_milliseconds(record.suggested),
@@ -149,6 +164,7 @@ class MlflowMirror:
         study = self._run.study
         created = self._tracking.client.create_run(
             self._tracking.experiment,
+            start_time=_milliseconds(self._run.events()[0]["at"]),
             run_name=study.name,
             tags={
                 "mlflow.source.name": "bv_search",
@@ -160,10 +176,9 @@ class MlflowMirror:
         self._log(created.info.run_id, params=_study_params(self._run))
         return str(created.info.run_id)
 
-    def _find_parent(self) -> str | None:
-        for found in self._search(f"tags.`{RUN_TAG}` = '{self._run.study.id}' and tags.`{TRIAL_TAG}` = ''"):
-            return str(found.info.run_id)
-        return None
+    def _find_parent(self) -> Any:
+        query = f"tags.`{RUN_TAG}` = '{self._run.study.id}' and tags.`{TRIAL_TAG}` = ''"
+        return next(self._search(query), None)
 
     def _find_children(self) -> dict[str, _Child]:
         found = {}

@@ -20,18 +20,15 @@ SCORING = ("id", "row", "length", "label", "starts", "ends", "passage", "golds")
 
 
 def open_store(run: Run) -> Store:
-    """The store that a run was made on: where it was, or beside the run; the same one, or a StoreError."""
-    place = run.study.store
-    for candidate in (place, str(run.path / place)):
-        if "://" in candidate or Path(candidate).exists():
-            store = Store.open(candidate)
-            break
-    else:
+    """The store that a run was made on, and no other."""
+    place = find_near(run.study.store, run.path)
+    if place is None:
         raise StoreError(
             "the run's store is not there",
-            where=place,
+            where=run.study.store,
             do="put it back, or start where the search was started",
         )
+    store = Store.open(place)
     if store.digest != run.study.store_digest:
         raise StoreError(
             f"is not the store that run {run.name} was made on",
@@ -41,6 +38,14 @@ def open_store(run: Run) -> Store:
             do="give that store its old place back",
         )
     return store
+
+
+def find_near(place: str, folder: Path) -> str | None:
+    """A place that was noted as it was typed, seen from here or from a folder above `folder`."""
+    if "://" in place:
+        return place
+    candidates = [Path(place), *(parent / place for parent in folder.resolve().parents)]
+    return next((str(candidate) for candidate in candidates if candidate.exists()), None)
 
 
 def role_index(store: Store, role: Role | str, columns: Sequence[str] = SCORING) -> pa.Table:

@@ -20,6 +20,7 @@ QUIET = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
 }
+SHOWN_AS = {"mlflow.experimentKind": "custom_model_development"}  # MLflow's pages are of chats otherwise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,13 +59,13 @@ def connect(runs: Path, *, task: str, uri: str | None = None) -> Tracking:
     own = uri == default_uri(runs)
     with exclusive(runs / LOCK), reaching(uri):
         if own:
-            _prepare_database(runs.resolve() / DATABASE)
+            prepare_database(runs.resolve() / DATABASE)
         client = MlflowClient(tracking_uri=uri)
         root = (runs.resolve() / ARTIFACTS).as_uri() if own else None
         return Tracking(client=client, uri=uri, experiment=_experiment(client, experiment_name(task), root))
 
 
-def _prepare_database(path: Path) -> None:
+def prepare_database(path: Path) -> None:
     """A database of our own waits for the disk as little as is safe: it is a copy of the journals.
 
     With MLflow's settings every trial costs a dozen waits, and a new database several hundred.
@@ -133,7 +134,7 @@ def _experiment(client: Any, name: str, root: str | None) -> str:
     found = client.get_experiment_by_name(name)
     if found is None:
         try:
-            return str(client.create_experiment(name, artifact_location=root))
+            return str(client.create_experiment(name, artifact_location=root, tags=SHOWN_AS))
         except MlflowException:  # someone else made it first
             found = client.get_experiment_by_name(name)
             if found is None:

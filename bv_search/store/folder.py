@@ -5,7 +5,6 @@ Names are relative, with forward slashes, and cannot leave the folder.
 
 import os
 import shutil
-import tempfile
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any
@@ -200,13 +199,12 @@ class RemoteFolder(Folder):
     def local(self, name: str, digest: str) -> Path:
         """One copy per machine, shared by all its readers: named by its bytes, complete or absent."""
         path = cache_folder() / digest.replace(":", "-")
-        if not path.exists():
-            data = self.read(name)
-            if digest_bytes(data) == digest:
-                write_atomic(path, lambda file: file.write(data))
-            else:
-                path = Path(tempfile.mkdtemp(prefix="bv-search-")) / "damaged"
-                path.write_bytes(data)
+        if path.exists():
+            return path
+        data = self.read(name)
+        if digest_bytes(data) != digest:
+            raise damaged(f"{self.url}/{name}", digest, digest_bytes(data))
+        write_atomic(path, lambda file: file.write(data))
         return path
 
     def _at(self, name: str) -> str:
@@ -254,16 +252,17 @@ def _file_system(url: str) -> tuple[Any, str]:
     return fs, str(root).rstrip("/")
 
 
-def open_folder(place: str | Path) -> Folder:
+def open_folder(place: str | Path, disk: Disk = DISK) -> Folder:
     text = str(place)
     if "://" in text and not text.startswith("file://"):
         return RemoteFolder(text)
-    return LocalFolder(Path(text.removeprefix("file://")).expanduser())
+    return LocalFolder(Path(text.removeprefix("file://")).expanduser(), disk)
 
 
 def cache_folder() -> Path:
-    home = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(home).expanduser() / "bv_search" / "blocks"
+    """Where copies of remote blocks are; BV_CACHE names another place."""
+    home = os.environ.get("BV_CACHE") or Path("~/.cache/bv_search").expanduser()
+    return Path(home) / "blocks"
 
 
 def damage(folder: Folder, name: str, size: int, digest: str) -> str | None:
@@ -279,3 +278,13 @@ def damage(folder: Folder, name: str, size: int, digest: str) -> str | None:
         else digest_bytes(folder.read(name))
     )
     return None if actual == digest else actual
+
+
+def damaged(where: str, expected: str, found: str) -> StoreError:
+    return StoreError(
+        "is damaged",
+        where=where,
+        expected=expected,
+        found=found,
+        do="run the same `bv-search extract` with --repair",
+    )

@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 from typing import Any
 
 from bv_search.store.folder import Folder, LocalFolder
@@ -51,10 +52,8 @@ def _padded_bytes(manifest: Manifest) -> int:
 
 def _break_even(store: Store, payload: int, rate: float) -> dict[str, Any]:
     """Against an encoder that runs again for every pass, where it can be found here."""
-    from bv_search.store.recompute import encoder_rate
-
-    speed = encoder_rate(store)
-    if not speed:
+    speed = _encoder_rate(store)
+    if speed is None:
         return {"recompute_seconds": None, "break_even_bytes_per_second": None, "break_even_passes": None}
     seconds = sum(split.encoded_tokens for split in store.manifest.splits.values()) / speed
     gain = seconds - payload / rate
@@ -63,6 +62,16 @@ def _break_even(store: Store, payload: int, rate: float) -> dict[str, Any]:
         "break_even_bytes_per_second": round(payload / seconds),
         "break_even_passes": round(seconds / gain, 2) if gain > 0 else None,
     }
+
+
+def _encoder_rate(store: Store) -> float | None:
+    """Tokens per second of the store's own encoder, or None where it is not at hand."""
+    source = Path(store.manifest.encoder.stage or store.manifest.encoder.id)
+    if not source.is_dir():
+        return None
+    from bv_search.store.recompute import encoder_rate
+
+    return encoder_rate(store, source)
 
 
 def _split(store: Store, name: str) -> dict[str, Any]:
@@ -117,7 +126,7 @@ def render(info: dict[str, Any]) -> str:
     if info["recompute_seconds"] is not None:
         lines.append(
             f"  the encoder again: {info['recompute_seconds']:.1f} s a pass; it would win on a disk below "
-            f"{info['break_even_bytes_per_second'] / 1e6:.0f} MB/s; storing pays off after "
+            f"{info['break_even_bytes_per_second'] / 1e6:.2f} MB/s; storing pays off after "
             f"{info['break_even_passes'] or 'no number of'} passes"
         )
     lines += [

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import xxhash
 
+Counts = Sequence[int] | np.ndarray
+
 MICRO_BATCH = 16
 """Windows that are trained on together. A block holds a multiple of it, so none ever crosses a border."""
 
@@ -62,7 +64,7 @@ LIMITS = BlockLimits()
 
 
 def plan_blocks(
-    stored: Sequence[int], encoded: Sequence[int], token_bytes: int, limits: BlockLimits = LIMITS
+    stored: Counts, encoded: Counts, token_bytes: int, limits: BlockLimits = LIMITS
 ) -> list[BlockPlan]:
     """Borders of blocks, from the tokens that windows leave in the store and those they cost to encode."""
     stored_N, encoded_N = np.asarray(stored, np.int64), np.asarray(encoded, np.int64)

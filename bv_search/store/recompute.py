@@ -18,14 +18,10 @@ LEAST_BATCHES = 3
 BATCH_TOKENS = 1024
 
 
-def encoder_rate(store: Store) -> float | None:
-    """Tokens per second of the store's own encoder, or None where it is not at hand."""
-    entry = store.manifest.encoder
-    source = Path(entry.stage or entry.id)
-    if not source.is_dir():
-        return None
+def encoder_rate(store: Store, source: Path) -> float | None:
+    """Tokens per second of the encoder in a folder, or None when it is not the store's own."""
     encoder = load_encoder(source, task=store.task)
-    if encoder.identity.digest != entry.digest:
+    if encoder.identity.digest != store.manifest.encoder.digest:
         return None
     split = store.splits()[0].entry
     path = store.folder.local(split.index.file, split.index.digest)

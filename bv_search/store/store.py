@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from bv_search.errors import OutputError, StoreError, UnknownName
+from bv_search.files import digest_file
 from bv_search.store.block import Block, Part
-from bv_search.store.folder import Folder, damage, open_folder
+from bv_search.store.folder import Folder, damaged, open_folder
 from bv_search.store.index import INDEX_SCHEMA, LOGITS_SCHEMA, list_arrays, read_columns
 from bv_search.store.layout import MANIFEST
 from bv_search.store.manifest import FileEntry, Manifest, SplitEntry
@@ -46,15 +47,16 @@ class Store:
     def split(self, name: str) -> "StoreSplit":
         if name not in self.manifest.splits:
             raise UnknownName("split", name, self.manifest.splits, do=f"choose one that {self.path} has")
-        return StoreSplit(self, name, self.manifest.splits[name])
+        return self._splits[name]
 
     def splits(self, role: str | None = None) -> list["StoreSplit"]:
         """The splits of a role, or all, in the manifest's order."""
-        return [
-            StoreSplit(self, name, entry)
-            for name, entry in self.manifest.splits.items()
-            if role is None or entry.role == role
-        ]
+        return [split for split in self._splits.values() if role is None or split.role == role]
+
+    @cached_property
+    def _splits(self) -> dict[str, "StoreSplit"]:
+        """Kept, since a split remembers which of its blocks have been checked."""
+        return {name: StoreSplit(self, name, entry) for name, entry in self.manifest.splits.items()}
 
 
 class StoreSplit:
@@ -129,22 +131,15 @@ class StoreSplit:
         return table
 
     def _checked(self, entry: FileEntry) -> Path:
-        folder = self.store.folder
-        if self.store.verify:
-            found = damage(folder, entry.file, entry.size, entry.digest)
-            if found is not None:
-                raise damaged(folder, entry.file, f"{entry.size} bytes, {entry.digest}", found)
-        return folder.local(entry.file, entry.digest)
-
-
-def damaged(folder: Folder, file: str, expected: str, found: str) -> StoreError:
-    return StoreError(
-        "is damaged",
-        where=f"{folder.url}/{file}",
-        expected=expected,
-        found=found,
-        do="run the same `bv-search extract` with --repair",
-    )
+        where = f"{self.store.path}/{entry.file}"
+        try:
+            path = self.store.folder.local(entry.file, entry.digest)
+            found = digest_file(path) if self.store.verify else entry.digest
+        except FileNotFoundError as error:
+            raise damaged(where, entry.digest, "no file") from error
+        if found != entry.digest:
+            raise damaged(where, entry.digest, found)
+        return path
 
 
 def read_manifest(folder: Folder) -> Manifest:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import xxhash
 
 from bv_search.errors import OutputError
-from bv_search.files import digest_bytes
+from bv_search.files import DISK, Disk, digest_bytes
 from bv_search.store.block import layer_digest, npy_header, parquet_bytes
 from bv_search.store.dtype import narrow, refuse_overflow, stored_dtype
 from bv_search.store.folder import Folder, open_folder
@@ -27,6 +27,8 @@ from bv_search.store.layout import (
 )
 from bv_search.store.manifest import Baseline, BlockEntry, EncoderEntry, FileEntry, Manifest, SplitEntry
 from bv_search.store.store import Store
+
+EARLY_BYTES = 16 << 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +54,8 @@ class BlockWriter:
         self._part = None
         if form.format == "npy":
             self._part = folder.begin(file, len(self._header) + self.hidden_LTH.nbytes)
-            self._part.put([(0, memoryview(self._header))])
+        # a layer of a window is one piece; small ones are cheaper to write all at once in the end
+        self._early = self.hidden_LTH.nbytes >= EARLY_BYTES * max(len(self.lengths), 1) * len(form.layers)
 
     def __enter__(self) -> Self:
         return self
@@ -67,7 +70,7 @@ class BlockWriter:
 
     def filled(self, windows: Iterable[int]) -> None:
         """These windows are in their places and may go to the disk."""
-        if self._part is not None:
+        if self._part is not None and self._early:
             self._part.put([piece for window in windows for piece in self._pieces(window)])
 
     def _pieces(self, window: int) -> Iterable[tuple[int, memoryview]]:
@@ -88,6 +91,9 @@ class BlockWriter:
             self._folder.write(self._file, data)
             return self._entry(len(data), digest_bytes(data), ())
         values = self.hidden_LTH.data.cast("B")
+        self._part.put([(0, memoryview(self._header))])
+        if not self._early:
+            self._part.put([(len(self._header), values)])
         self._part.commit([memoryview(self._header), values])
         state = xxhash.xxh3_128(self._header)
         state.update(values)
@@ -140,10 +146,11 @@ def write_store(
     encoder: EncoderEntry,
     baseline: Baseline | None = None,
     limits: BlockLimits = LIMITS,
+    disk: Disk = DISK,
     **settings: Any,
 ) -> Store:
     """A store from arrays, without an encoder; `settings` are further fields of its Manifest."""
-    folder = open_folder(place)
+    folder = open_folder(place, disk)
     layers, _, width = next(iter(splits.values())).hidden[0].shape
     fields = {
         "layers": tuple(channel_name(layer) for layer in range(layers)),

@@ -82,10 +82,15 @@ class Desk:
             heads = [self._head(waiting) for waiting in order.heads]
             self._crew.submit(Job(method="segment", arguments=(heads, order.stop, order.score), about=order))
 
-    def collect(self) -> dict[str, dict[str, Any]]:
+    def drain(self) -> None:
+        """Wait for the segments under way: what they learned is not thrown away."""
+        while self._crew.running:
+            self.collect(wait=True)
+
+    def collect(self, *, wait: bool = False) -> dict[str, dict[str, Any]]:
         """What trials have to hear: scores of heads that came to a stop of theirs, and failures."""
         posts: dict[str, dict[str, Any]] = {}
-        for end in self._crew.finished():
+        for end in self._crew.finished(wait=wait):
             order: Order = end.job.about
             self.scan_seconds += end.seconds
             if isinstance(end.result, Lost):

@@ -26,20 +26,10 @@ def to_json(run: Run) -> dict[str, Any]:
         "run": str(run.path),
         "trials": len(records),
         "failed": sum(record.status == FAILED for record in records),
-        "baseline": _baseline(run),
+        "baseline": run.study.baseline["report_score"] if run.study.baseline else None,
+        "encoder": run.study.baseline,
         "best": summary(ranked[0]),
         "smallest": summary(smallest(ranked)),
         "seconds": run.seconds(),
     }
 
-
-def _baseline(run: Run) -> dict[str, Any] | None:
-    """The encoder's own scores; none for one that was never fine-tuned."""
-    baseline = run.study.baseline
-    if baseline is None:
-        return None
-    return {
-        "score": baseline["report_score"],
-        "select_score": baseline["select_score"],
-        "metrics": baseline["report"],
-    }

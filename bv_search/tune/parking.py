@@ -26,6 +26,10 @@ class Parking(TrialScheduler):
         self._board = board
         self._posted: list[str] = []  # trials to be woken, the best first
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Tune pickles what it is given, to restore it later; a run resumes from its journal instead."""
+        return {}
+
     def set_search_properties(self, metric: str | None, mode: str | None, **spec: Any) -> bool:
         self._metric = metric
         return bool(self._inner.set_search_properties(metric, mode, **spec))

@@ -14,6 +14,7 @@ from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialSch
 from bv_search.cluster import ray_session
 from bv_search.command import Progress
 from bv_search.run.folder import Run
+from bv_search.run.leaderboard import best
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
@@ -88,11 +89,21 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             clock.note("score")
             crew.dismiss()
         recorder.ended({**clock.total(), "scan": desk.scan_seconds})
+        _register(study.run, mirror, progress)
     progress.close()
     return study.run
 
 
-@dataclass(frozen=True, kw_only=False)
+def _register(run: Run, mirror: MlflowMirror, progress: Progress) -> None:
+    """The best head as a servable model; a failure is told, and costs the run nothing."""
+    from bv_search.model.registry import register  # with torch, which the search itself does without
+    from bv_search.model.source import open_model
+
+    if best(run.trials()) and register(open_model(run.path, member="best"), mirror) is None:
+        progress.say(f"the best head is not registered in MLflow: {mirror.trouble}")
+
+
+@dataclass(frozen=True)
 class _Trials:
     """Trials that were, and the numbers of those to come."""
 
@@ -130,6 +141,7 @@ def _search(
     board = ray.remote(Board).options(num_cpus=0).remote()
     parking = Parking(inner, desk=desk, lot=lot, board=board)
     _fit(config, suggestions, parking, board, trials.run.path / RAY_STATE)
+    desk.drain()
     desk.halt_all()
 
 

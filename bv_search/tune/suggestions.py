@@ -52,6 +52,10 @@ class Suggestions(TuneSearcher):
         self._names: dict[str, str] = {}  # Tune's id of a trial → ours
         self._scores: dict[str, float] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Tune pickles what it is given, to restore it later; a run resumes from its journal instead."""
+        return {}
+
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
         if not self._lot.admits:
             return FINISHED if self._lot.exhausted else None

@@ -143,6 +143,13 @@ def test_an_encoder_with_too_few_positions_is_refused(short_encoder: Path) -> No
         load_encoder(short_encoder, task=find_task("mrpc"))
 
 
+def test_a_shorter_limit_of_the_tokenizer_does_not_cut_windows(encoder_folder: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
+    settings = json.loads((copy / "tokenizer_config.json").read_text()) | {"model_max_length": 16}
+    (copy / "tokenizer_config.json").write_text(json.dumps(settings))
+    assert load_encoder(copy).tokenizer.model_max_length == 512
+
+
 def test_a_device_that_is_not_there_is_refused() -> None:
     assert find_device("auto").type in {"cpu", "cuda"}
     with pytest.raises(EncoderError, match="no such device here"):

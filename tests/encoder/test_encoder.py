@@ -83,6 +83,7 @@ def test_other_architectures_are_encoders_too(
     AutoModel.from_config(config).save_pretrained(folder)
     encoder = load_encoder(folder, task=find_task(name))
     assert (encoder.layers, encoder.width, encoder.has_pooler) == (3, 32, pooler)
+    assert encoder.tokenizer.model_max_length == 512
     together, alone = encoder.encode(IDS, TYPES), encoder.encode(IDS[1:], TYPES[1:])
     torch.testing.assert_close(together.hidden_LBSH[:, 1:, :3], alone.hidden_LBSH)
     checkpoint = load_untrained(find_source(folder), find_task(name), seed=0)

@@ -104,9 +104,9 @@ def _arrays(
 def _baseline(task: Task, splits: Mapping[str, SplitArrays]) -> Baseline:
     found = {}
     for role in ("select", "report"):
-        (split,) = [each for each in splits.values() if each.role == role]
-        assert split.logits is not None
-        found[role] = task.evaluate(split.index, split.logits)
+        parts = [each for each in splits.values() if each.role == role]
+        logits = [window for part in parts for window in part.logits or ()]
+        found[role] = task.evaluate(pa.concat_tables([part.index for part in parts]), logits)
     return Baseline(
         select=found["select"].metrics,
         report=found["report"].metrics,

@@ -1,4 +1,5 @@
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -120,6 +121,16 @@ def test_bad_requests_are_one_line_before_any_work(
         assert complaint in err
     assert (tmp_path / "taken.json").read_text() == "mine"
     assert predict(run.path, "--out", tmp_path / "taken.json", "--overwrite")[0] == 0
+
+
+def test_places_that_were_typed_as_relative_are_found_from_elsewhere(
+    run: Run, small: Small, tmp_path: Path, predict: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(small.store.path, tmp_path / "stores" / "moved")
+    run.change_study(store="stores/moved")
+    for folder in (tmp_path, run.path, Path("/")):
+        monkeypatch.chdir(folder)
+        assert predict(run.path)[0] == 0
 
 
 def test_a_run_whose_store_is_gone_still_answers_new_rows(run: Run, small: Small, predict: Any) -> None:

@@ -4,14 +4,14 @@ import shutil
 from functools import cache
 from pathlib import Path
 
-from mlflow import MlflowClient
+from bv_search.run.tracking import prepare_database
 
 
 @cache
 def migrated(folder: Path) -> Path:
     """Made once in a test session."""
     path = folder / "mlflow.db"
-    MlflowClient(tracking_uri=f"sqlite:///{path}").get_experiment_by_name("none")
+    prepare_database(path)
     return path
 
 

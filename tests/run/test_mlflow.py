@@ -74,6 +74,16 @@ def test_a_second_mirror_of_a_run_adds_nothing_twice(mirrored: tuple[Run, Mlflow
     assert [(point.step, point.value) for point in history] == [(32, 0.3), (32, 0.6)]
 
 
+def test_a_run_that_goes_on_is_running_again(mirrored: tuple[Run, MlflowMirror]) -> None:
+    run, _ = mirrored
+    run.journal.append({"event": "suggest", "trial": "d", "config": {"lr": 0.1}})
+    mirror = MlflowMirror(run)
+    assert mirror.sync()
+    assert runs_of(mirror)["first"].info.status == "RUNNING"
+    assert mirror.close()
+    assert runs_of(mirror)["first"].info.status == "FINISHED"
+
+
 def test_a_mirror_killed_between_two_writes_is_completed_by_the_next(run: Run) -> None:
     run.journal.append({"event": "suggest", "trial": "a", "config": {"lr": 0.001}})
     run.journal.append({"event": "segment", "trial": "a", "rows": 16, "score": 0.1, "seconds": 1.0})

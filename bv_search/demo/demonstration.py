@@ -1,0 +1,101 @@
+"""The real commands, one after the other, on the project's own data; what they found; what to do next."""
+
+import shutil
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from bv_search.cluster import ray_session
+from bv_search.command import Progress, Result
+from bv_search.demo.stock import TASK, Stock, StockSettings, provide
+from bv_search.ensemble import ensemble
+from bv_search.ensemble.ensemble import EnsembleConfig
+from bv_search.report import report
+from bv_search.report.facts import Facts
+from bv_search.report.report import Report, ReportConfig
+from bv_search.run.folder import Run
+from bv_search.run.leaderboard import leaderboard_text
+from bv_search.run.tracking import find_uri
+from bv_search.tune import outcome, search
+from bv_search.tune.config import TuneConfig
+
+DEFAULT_TRIALS = 24  # what fits into a minute on two cores
+
+
+def run(config: TuneConfig, progress: Progress, settings: StockSettings | None = None) -> Result:
+    """Everything from text to a report. Scores are what was measured, whatever that is."""
+    began = time.monotonic()
+    with ray_session():
+        stock = provide(settings or StockSettings(), progress)
+        progress.say(f"5 of 6, tune: heads on these hidden states, space {config.space}")
+        found = search.run(_on(stock, config), progress)
+    progress.say("6 of 6, ensemble and report")
+    combined = ensemble.run(EnsembleConfig(runs=(str(found.path),)), progress)
+    written = report.run(ReportConfig(runs=(str(found.path),)), progress).reports[0]
+    seconds = time.monotonic() - began
+    return Result(
+        text=describe(found, stock, written, config, seconds),
+        json={
+            **outcome.to_json(found),
+            "ensemble": combined.to_json(),
+            "report": str(written.html),
+            "demonstration": {"folder": str(stock.folder), "seconds": seconds},
+        },
+    )
+
+
+def _on(stock: Stock, config: TuneConfig) -> TuneConfig:
+    return replace(config, store=str(stock.store), trials=config.trials or DEFAULT_TRIALS)
+
+
+def describe(found: Run, stock: Stock, written: Report, config: TuneConfig, seconds: float) -> str:
+    parts = [
+        leaderboard_text(found.trials(), found.study.baseline),
+        comparison(written.facts),
+        next_steps(found, stock, written, config),
+        f"all of this took {seconds:.0f} s",
+    ]
+    return "\n\n".join(parts)
+
+
+def comparison(facts: Facts) -> str:
+    """The encoder against heads and ensemble, with intervals, on rows that nothing was chosen on."""
+    lines = [f"{facts.task.metric} on the {facts.index.num_rows:,} report windows, with 95 % intervals"]
+    for each in facts.standings:
+        low, high = each.interval
+        line = f"  {each.role:<14} {each.score:.4f}  {low:.4f}–{high:.4f}"
+        if each.parameters is not None:
+            line += f"  {each.parameters:>9,} parameters"
+        if each.delta is not None:
+            gap = each.delta
+            line += f"  {gap.word} than the encoder: {gap.value:+.4f} [{gap.low:+.4f}, {gap.high:+.4f}]"
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def next_steps(found: Run, stock: Stock, written: Report, config: TuneConfig) -> str:
+    ours, mlflow = _typed("bv-search"), _typed("mlflow")
+    own, demo = "--task TASK --data FOLDER", f"--task {TASK} --data {stock.data}"
+    return "\n".join(
+        [
+            "next",
+            f"  read the report       {written.html}",
+            f"  look at every trial   {mlflow} ui --backend-store-uri {find_uri(found.path.parent)}",
+            f"  search on             {ours} tune --resume {found.path} --trials +24",
+            f"  a learning curve      {ours} finetune {demo} --encoder {stock.encoder} "
+            "--learning-rate 1e-3 --fractions 0.3,1,2 --out stages/demo",
+            f"  on your own data      {ours} finetune {own} --encoder bert-base-uncased "
+            "--fractions 0.3 --out stages",
+            f"                        {ours} extract {own} --encoder stages/0.3 --out stores/mine",
+            f"                        {ours} tune --space {config.space} --store stores/mine",
+        ]
+    )
+
+
+def _typed(name: str) -> str:
+    """How to call a command of this environment, which need not be activated."""
+    if shutil.which(name):
+        return name
+    place = Path(sys.executable).with_name(name)
+    return str(place.relative_to(Path.cwd()) if place.is_relative_to(Path.cwd()) else place)

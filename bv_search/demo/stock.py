@@ -1,0 +1,107 @@
+"""What the demonstration makes once and keeps under a digest of its settings: data, encoder, stage, store."""
+
+import os
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+from bv_search.command import Progress
+from bv_search.demo.encoder import EncoderSettings, build_encoder
+from bv_search.demo.pretraining import PretrainingSettings, Step
+from bv_search.demo.text import TextSettings, write_text
+from bv_search.extract import extraction
+from bv_search.extract.config import ExtractConfig
+from bv_search.files import digest_json
+from bv_search.finetune import curve
+from bv_search.finetune.config import FinetuneConfig
+from bv_search.finetune.shelf import SavedStage
+from bv_search.run.lock import exclusive
+
+TASK = "squad2-span"
+EDITION = 1  # to be raised when the same settings come to make other things
+MADE_BY = ("torch", "transformers", "tokenizers")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StockSettings:
+    """All that decides what is made."""
+
+    text: TextSettings = field(default_factory=TextSettings)
+    encoder: EncoderSettings = field(default_factory=EncoderSettings)
+    pretraining: PretrainingSettings = field(default_factory=PretrainingSettings)
+    fraction: float = 0.3  # of an epoch
+    learning_rate: float = 1e-3  # of fine-tuning: a small encoder bears it
+    edition: int = EDITION
+    made_by: tuple[str, ...] = tuple(f"{name} {version(name)}" for name in MADE_BY)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stock:
+    folder: Path
+    data: Path
+    encoder: Path
+    stage: SavedStage
+    store: Path
+
+
+def cache_folder() -> Path:
+    """BV_CACHE, or the user's own cache."""
+    named = os.environ.get("BV_CACHE")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(named).expanduser() if named else base / "bv-search"
+
+
+def provide(settings: StockSettings, progress: Progress) -> Stock:
+    """Make what is not there yet. Each part is whole or absent, so an interrupted making goes on."""
+    digest = digest_json(asdict(settings)).removeprefix("xxh3:")[:16]
+    folder = cache_folder() / f"demo-{digest}"
+    with exclusive(folder / ".lock"):
+        data = _data(folder / "data", settings, progress)
+        encoder = _encoder(folder / "encoder", data, settings, progress)
+        stage = _stage(folder / "stages", encoder, data, settings, progress)
+        store = _store(folder / "store", stage, data, progress)
+    return Stock(folder=folder, data=data, encoder=encoder, stage=stage, store=store)
+
+
+def _data(place: Path, settings: StockSettings, progress: Progress) -> Path:
+    if not place.is_dir():
+        progress.say(f"1 of 6, text: passages of facts, questions with and without an answer → {place}")
+        write_text(place, settings.text)
+    return place
+
+
+def _encoder(place: Path, data: Path, settings: StockSettings, progress: Progress) -> Path:
+    if place.is_dir():
+        return place
+    shape, steps = settings.encoder, settings.pretraining.steps
+    progress.say(
+        f"2 of 6, encoder: a BERT of {shape.layers} layers, {shape.width} wide, from scratch → {place}"
+    )
+
+    def tell(step: Step) -> None:
+        progress.update(
+            f"pre-training: step {step.number} of {steps}, loss {step.loss:.2f}, {step.right:.0%} answered"
+        )
+
+    return build_encoder(place, data, shape, settings.pretraining, tell)
+
+
+def _stage(place: Path, encoder: Path, data: Path, settings: StockSettings, progress: Progress) -> SavedStage:
+    progress.say(f"3 of 6, finetune: {settings.fraction:g} epochs → {place}")
+    config = FinetuneConfig(
+        task=TASK,
+        encoder=str(encoder),
+        fractions=(settings.fraction,),
+        out=place,
+        data=str(data),
+        learning_rate=settings.learning_rate,
+    )
+    (stage,) = curve.run(config, progress)
+    return stage
+
+
+def _store(place: Path, stage: SavedStage, data: Path, progress: Progress) -> Path:
+    progress.say(f"4 of 6, extract: the hidden states of every layer → {place}")
+    config = ExtractConfig(task=TASK, encoder=str(stage.path), out=str(place), data=str(data))
+    extraction.run(config, progress)
+    return place

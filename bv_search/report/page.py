@@ -1,0 +1,88 @@
+"""Facts and charts → report.html, which needs nothing beside it, and report.md."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from bv_search.report import charts, words
+from bv_search.report.agreement import agreements
+from bv_search.report.effects import comparable, find_effects
+from bv_search.report.facts import Facts
+from bv_search.report.layers import layer_weights
+from bv_search.report.spans import span_facts
+from bv_search.run.leaderboard import describe, leaderboard
+from bv_search.run.trial import DONE
+
+SHOWN = 20  # heads on the leaderboard before the rest is folded away
+FORMATTERS = ("number", "interval", "delta", "percent", "share", "count", "seconds", "verdict")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    html: str
+    markdown: str
+
+
+def render(facts: Facts) -> Page:
+    values, environment = _values(facts), _environment()
+    return Page(
+        html=environment.get_template("report.html.j2").render(values, charts=_charts(facts)),
+        markdown=environment.get_template("report.md.j2").render(values),
+    )
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("bv_search.report"),
+        autoescape=select_autoescape(["html.j2"]),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {name: getattr(words, name) for name in FORMATTERS}
+    environment.filters["cell"] = lambda value: str(value).replace("|", "\\|").replace("\n", " ")
+    return environment
+
+
+def _values(facts: Facts) -> dict[str, Any]:
+    study = facts.run.study
+    ranked = leaderboard(facts.records)
+    return {
+        "facts": facts,
+        "study": study,
+        "task": facts.task,
+        "entry": facts.store.manifest.encoder,
+        "manifest": facts.store.manifest,
+        "splits": facts.store.manifest.splits,
+        "summary": words.summary(facts),
+        "standings": facts.standings,
+        "metric_names": list(facts.standings[0].evaluation.metrics),
+        "rows": [(rank, record, describe(record.config)) for rank, record in enumerate(ranked, start=1)],
+        "shown": SHOWN,
+        "effects": find_effects(facts.records),
+        "compared": _compared(facts),
+        "spans": span_facts(facts),
+        "agreements": agreements(facts),
+        "layers": layer_weights(facts),
+        "seconds": facts.run.seconds(),
+        "space": yaml.safe_dump(dict(study.space), sort_keys=False, allow_unicode=True),
+    }
+
+
+def _compared(facts: Facts) -> str:
+    records = comparable(facts.records)
+    stopped = any(record.status != DONE for record in records)
+    return f"{len(records)} heads{', those that were stopped early among them' if stopped else ''}"
+
+
+def _charts(facts: Facts) -> dict[str, str | None]:
+    return {
+        "standings": charts.standings_chart(facts),
+        "parameters": charts.parameters_chart(facts),
+        "rungs": charts.rungs_chart(facts),
+        "effects": charts.effects_chart(find_effects(facts.records)),
+        "spans": charts.spans_chart(span_facts(facts)),
+        "layers": charts.layers_chart(layer_weights(facts)),
+    }

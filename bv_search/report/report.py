@@ -1,0 +1,104 @@
+"""The report of a run: report.html and report.md in its folder, each whole or as it was."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bv_search.command import Progress
+from bv_search.errors import RunError
+from bv_search.files import write_text
+from bv_search.report import words
+from bv_search.report.facts import Facts, Standing, gather
+from bv_search.report.page import render
+from bv_search.run.folder import REPORT_HTML, REPORT_MD, Run
+from bv_search.run.mlflow import open_mirror
+from bv_search.run.roles import check_data
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportConfig:
+    runs: tuple[str, ...]  # each gets its own report
+    data: str | None = None  # if given: the data that the stores must have been made of
+    mlflow: bool = True  # the reports go to MLflow too
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    facts: Facts
+    html: Path
+    markdown: Path
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "run": str(self.facts.run.path),
+            "html": str(self.html),
+            "markdown": str(self.markdown),
+            "standings": [_standing_json(standing) for standing in self.facts.standings],
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportResult:
+    reports: tuple[Report, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """One run's facts at the top, as the other commands have them; of several, all of them."""
+        each = [report.to_json() for report in self.reports]
+        return each[0] if len(each) == 1 else {"run": each[0]["run"], "reports": each}
+
+    def text(self) -> str:
+        return "\n\n".join(
+            "\n".join([*words.summary(report.facts), f"written: {report.html}, {report.markdown.name}"])
+            for report in self.reports
+        )
+
+
+def run(config: ReportConfig, progress: Progress) -> ReportResult:
+    """All runs are looked at before anything is written."""
+    runs = [Run.open(place) for place in config.runs]
+    if len({one.path.resolve() for one in runs}) < len(runs):
+        raise RunError("is named twice", where=runs[0].path, do="name each run once")
+    gathered = []
+    for one in runs:
+        progress.say(f"report: reading {one.path}")
+        facts = gather(one)
+        check_data(facts.store, config.data)
+        gathered.append(facts)
+    return ReportResult(reports=tuple(_write(facts, config, progress) for facts in gathered))
+
+
+def _write(facts: Facts, config: ReportConfig, progress: Progress) -> Report:
+    page = render(facts)
+    html, markdown = facts.run.path / REPORT_HTML, facts.run.path / REPORT_MD
+    write_text(html, page.html)
+    write_text(markdown, page.markdown)
+    if config.mlflow:
+        _mirror(facts.run, progress)
+    return Report(facts=facts, html=html, markdown=markdown)
+
+
+def _mirror(run: Run, progress: Progress) -> None:
+    """Not while a search is going on, which writes its own mirror."""
+    try:
+        with run.writing():
+            mirror = open_mirror(run, progress.say)
+            if mirror is not None and not mirror.close():
+                progress.say(f"not in MLflow: {mirror.trouble}")
+    except RunError as busy:
+        progress.say(f"not in MLflow: {busy}")
+
+
+def _standing_json(standing: Standing) -> dict[str, Any]:
+    delta = standing.delta
+    return {
+        "model": standing.role,
+        "name": standing.name,
+        "score": standing.score,
+        "interval": list(standing.interval),
+        "metrics": standing.evaluation.metrics,
+        "parameters": standing.parameters,
+        "percent": standing.percent,
+        "difference": None if delta is None else delta.value,
+        "difference_interval": None if delta is None else [delta.low, delta.high],
+        "verdict": None if delta is None else delta.word,
+    }

@@ -1,0 +1,62 @@
+"""The same steps on Ray: equal bytes, and errors that arrive as they were."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from bv_search.cluster import ray_session
+from bv_search.command import Progress
+from bv_search.encoder.checkpoint import load_encoder
+from bv_search.errors import DataError, StoreError
+from bv_search.extract.config import ExtractConfig
+from bv_search.extract.extraction import run
+from bv_search.extract.on_ray import plan_pool
+from tests.extract.conftest import Extract
+
+
+@pytest.fixture(scope="module")
+def ray() -> Iterator[None]:
+    with ray_session():
+        yield
+
+
+def test_two_workers_write_the_bytes_of_one_process(
+    ray: None, extract: Extract, config: Callable[..., ExtractConfig], tmp_path: Path
+) -> None:
+    alone = extract(out=str(tmp_path / "alone"))
+    shared = run(config(workers=2), Progress(quiet=True))
+    assert shared.encoded_blocks == alone.blocks
+    assert shared.manifest == alone.manifest
+
+
+def test_errors_of_workers_arrive_as_they_were(
+    ray: None, config: Callable[..., ExtractConfig], tiny_encoder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(DataError, match="/nowhere: does not exist"):
+        run(config(workers=1, data="/nowhere"), Progress(quiet=True))
+    encoder = tmp_path / "hot"
+    loaded = load_encoder(tiny_encoder)
+    loaded.model.encoder.layer[1].output.LayerNorm.weight.data.mul_(1e6)
+    loaded.model.save_pretrained(encoder)
+    loaded.tokenizer.save_pretrained(encoder)
+    with pytest.raises(StoreError, match="'layer 2' does not fit float16"):
+        run(config(workers=1, encoder=str(encoder)), Progress(quiet=True))
+    assert not (tmp_path / "store/manifest.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("resources", "workers", "expected"),
+    [
+        ({"CPU": 2}, None, (1, 2, 2.0, 0.0)),
+        ({"CPU": 8}, None, (4, 2, 2.0, 0.0)),
+        ({"CPU": 2}, 4, (4, 1, 0.5, 0.0)),
+        ({"CPU": 16, "GPU": 4}, None, (4, 4, 4.0, 1.0)),
+        ({"CPU": 16, "GPU": 1}, 2, (2, 8, 8.0, 0.5)),
+    ],
+)
+def test_workers_share_what_the_cluster_has(
+    resources: dict[str, float], workers: int | None, expected: tuple[float, ...]
+) -> None:
+    pool = plan_pool(resources, workers, None)
+    assert (pool.workers, pool.threads, pool.cpus, pool.gpus) == expected

@@ -1,0 +1,46 @@
+"""One Ray for all searches of this room: a second `ray_session` inside it takes part in it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bv_search.cluster import ray_session
+from bv_search.store.store import Store
+from tests.stores import make_class_store, make_span_store
+
+
+@pytest.fixture(scope="session")
+def ray_cluster() -> Iterator[None]:
+    with ray_session():
+        yield
+
+
+@pytest.fixture(scope="session")
+def span_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return make_span_store(tmp_path_factory.mktemp("stores") / "span")
+
+
+@pytest.fixture(scope="session")
+def class_store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return make_class_store(tmp_path_factory.mktemp("stores") / "classes")
+
+
+@pytest.fixture
+def small_space(tmp_path: Path) -> str:
+    """Five kinds of heads, one of them much longer on its way."""
+    path = tmp_path / "small.yaml"
+    path.write_text(
+        """
+space:
+  head:
+    choice:
+      - {kind: pooling, pooling: {choice: [learned, average]}}
+      - {kind: adapter, size: {choice: [4, 8]}, shared: {choice: [true, false]}, skip: true}
+  learning_rate: {choice: [0.01, 0.003]}
+  epochs: {choice: [1, 3]}
+start:
+  - {head: {kind: adapter, size: 8, shared: true, skip: true}, learning_rate: 0.01, epochs: 3}
+"""
+    )
+    return str(path)

@@ -1,0 +1,96 @@
+"""The command: options, dry runs, and what a user's mistake looks like."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bv_search.command import main
+from bv_search.store.store import Store
+from bv_search.tune.__main__ import COMMAND
+
+
+def run(*words: object) -> int:
+    return main(COMMAND, [str(word) for word in words])
+
+
+def test_a_dry_run_lists_the_paper_heads_with_exact_sizes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--space", "paper-span", "--dry-run", "--shape", "25x1024", "--json") == 0
+
+    heads = json.loads(capsys.readouterr().out.splitlines()[-1])["heads"]
+    sizes = {head["name"]: head["parameters"] for head in heads}
+    assert sizes["adapter 386 shared"] == 414_952
+    assert sizes["learned pooling"] == 2_076
+    assert next(h["percent"] for h in heads if h["parameters"] == 414_952) == pytest.approx(0.1238, abs=1e-4)
+
+
+def test_a_dry_run_of_classification_heads(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--space", "paper-classification", "--dry-run", "--shape", "26x1024", "--json") == 0
+
+    heads = json.loads(capsys.readouterr().out.splitlines()[-1])["heads"]
+    assert [head["parameters"] for head in heads] == [2_077, 398_499, 398_472]
+
+
+def test_a_dry_run_on_a_store_says_what_a_search_costs(
+    span_store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("--space", "adapters", "--dry-run", "--store", span_store.path, "--trials", 8, "--json") == 0
+
+    said = json.loads(capsys.readouterr().out)
+    train = span_store.split("train")
+    assert said["trials"] == 8
+    assert len(said["heads"]) == 48
+    assert said["cost"]["bytes_to_read_per_pack"] == train.entry.tokens * 5 * 24 * 2
+    assert said["cost"]["estimated_seconds"] > 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--space", "adapter"], "no space named 'adapter'; expected one of adapters, "),
+        (["--space", "adapter"], "did you mean 'adapters'?"),
+        (
+            ["--searcher", "hyperop"],
+            "no searcher named 'hyperop'; expected one of grid, hyperopt, optuna, random",
+        ),
+        (
+            ["--scheduler", "ash"],
+            "no scheduler named 'ash'; expected one of asha, none; did you mean 'asha'?",
+        ),
+        (["--trials", "0"], "argument --trials: expected a whole number above zero; found '0'"),
+        (["--trials", "-3"], "argument --trials: expected a whole number above zero; found '-3'"),
+        (["--pack", "many"], "argument --pack: expected a whole number above zero; found 'many'"),
+        (["--time-budget", "2 days"], "argument --time-budget: expected a time such as 90s, 30m or 2h"),
+        (
+            ["--data-fraction", "1.5"],
+            "argument --data-fraction: invalid number above 0 and up to 1 value: '1.5'",
+        ),
+        (["--store", "nowhere"], "nowhere: is not a store; expected manifest.json; found no such folder"),
+        (["--searcher", "grid"], "has no end of values"),
+    ],
+)
+def test_a_users_mistake_is_one_line_before_any_work(
+    words: list[str],
+    message: str,
+    span_store: Store,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = words if "--store" in words else ["--store", span_store.path, *words]
+
+    assert run(*given) == 2
+
+    said = capsys.readouterr()
+    assert message in said.err
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_shape_has_two_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--dry-run", "--shape", "25") == 2
+    assert "expected LAYERSxWIDTH, such as 25x1024; found '25'" in capsys.readouterr().err
+    assert run("--dry-run") == 2
+    assert "expected --store STORE or --shape LxH" in capsys.readouterr().err

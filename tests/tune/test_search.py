@@ -1,0 +1,220 @@
+"""Searches on real Ray: whatever is combined, they end, and what they leave is whole."""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bv_search.command import Progress
+from bv_search.errors import OutputError, RunError, UserError
+from bv_search.heads.head import Head
+from bv_search.run.folder import Run
+from bv_search.run.predictions import read_predictions
+from bv_search.store.store import Store
+from bv_search.tune.config import TuneConfig
+from bv_search.tune.outcome import describe, to_json
+from bv_search.tune.search import run as search
+
+pytestmark = pytest.mark.usefixtures("ray_cluster")
+
+QUIET = Progress(quiet=True)
+
+
+def ask(space: str, store: Store, tmp_path: Path, **more: Any) -> TuneConfig:
+    values = {"space": space, "store": store.path, "runs": tmp_path / "runs", "trials": 6, "name": "it"}
+    return TuneConfig(**{**values, **more})
+
+
+def scores(run: Run) -> list[tuple[str, str, float | None]]:
+    return [(record.id, record.status, record.score) for record in run.trials()]
+
+
+@pytest.mark.parametrize("scheduler", ["asha", "none"])
+@pytest.mark.parametrize("searcher", ["hyperopt", "optuna", "random", "grid"])
+def test_any_searcher_with_any_scheduler_ends(
+    searcher: str, scheduler: str, small_space: str, class_store: Store, tmp_path: Path
+) -> None:
+    run = search(
+        ask(small_space, class_store, tmp_path, searcher=searcher, scheduler=scheduler, pack="4"), QUIET
+    )
+
+    records = run.trials()
+    assert len(records) == 6
+    assert {record.status for record in records} <= ({"done", "stopped"} if scheduler == "asha" else {"done"})
+    assert all(record.score is not None and record.report_score is not None for record in records)
+    assert searcher == "grid" or records[0].config["epochs"] == 3, "starting points come first"
+
+
+def test_two_workers_share_a_search(small_space: str, class_store: Store, tmp_path: Path) -> None:
+    run = search(ask(small_space, class_store, tmp_path, workers=2, pack="2", trials=8), QUIET)
+
+    assert len(run.finished_trials()) == 8
+
+
+def test_neither_pack_nor_company_changes_a_result(span_store: Store, tmp_path: Path) -> None:
+    table = tmp_path / "table.yaml"
+    table.write_text(
+        "space: {learning_rate: 0.01, "
+        "head: {grid: [{kind: pooling}, {kind: adapter, size: 8}, {kind: adapter, size: 4}]}}"
+    )
+
+    alone = search(ask(str(table), span_store, tmp_path, pack="1", name="alone", scheduler="none"), QUIET)
+    packed = search(ask(str(table), span_store, tmp_path, pack="3", name="packed", scheduler="none"), QUIET)
+
+    for one, other in zip(alone.trials(), packed.trials(), strict=True):
+        assert one.score == pytest.approx(other.score, abs=0.011)
+        assert one.report_score == pytest.approx(other.report_score, abs=0.011)
+
+
+def test_what_a_search_leaves_is_whole(small_space: str, span_store: Store, tmp_path: Path) -> None:
+    run = Run.open(search(ask(small_space, span_store, tmp_path), QUIET).path)
+
+    best = run.finished_trials()[0]
+    folder = run.trial_folder(best.id)
+    head = Head.from_pretrained(folder)
+    ids = span_store.split("dev").index["id"].to_pylist()
+    assert head.parameter_count() == best.parameters
+    assert len(read_predictions(folder / "report.parquet", ids=ids).logits) == 64
+    assert best.interval is not None
+    assert best.report_score is not None
+    assert best.interval[0] <= best.report_score <= best.interval[1]
+    assert not list((run.path / "states").iterdir()), "states of finished heads are gone"
+    said = to_json(run)
+    assert (said["trials"], said["failed"], said["best"]["trial"]) == (6, 0, best.id)
+    assert said["baseline"] == 0.1
+    assert said["seconds"]["total"] > 0
+    assert best.id in describe(run)
+
+
+def test_heads_that_cannot_train_are_failed_trials_with_a_reason(class_store: Store, tmp_path: Path) -> None:
+    table = tmp_path / "wild.yaml"
+    table.write_text("space: {head: {kind: adapter, size: 4}, learning_rate: {grid: [0.01, 1.0e+30]}}")
+
+    run = search(ask(str(table), class_store, tmp_path), QUIET)
+
+    good, wild = run.trials()
+    assert (good.status, wild.status) == ("done", "failed")
+    assert "not finite" in (wild.reason or "")
+    assert to_json(run)["failed"] == 1
+
+
+def test_a_run_goes_on_from_its_journal(small_space: str, class_store: Store, tmp_path: Path) -> None:
+    whole = search(ask(small_space, class_store, tmp_path, searcher="random", name="whole"), QUIET)
+    begun = ask(small_space, class_store, tmp_path, searcher="random", name="parts", trials=3)
+
+    search(begun, QUIET)
+    more = TuneConfig(space="", store="", name="parts", resume=True, runs=begun.runs, trials=3, more=True)
+    resumed = search(more, QUIET)
+
+    assert [r.config for r in resumed.trials()] == [r.config for r in whole.trials()]
+    assert len(resumed.finished_trials()) == 6
+    assert resumed.study.trials == 6
+
+
+def test_a_killed_search_is_resumed_and_loses_no_finished_segment(
+    small_space: str, class_store: Store, tmp_path: Path
+) -> None:
+    config = ask(small_space, class_store, tmp_path, searcher="random", pack="2")
+    pid = os.fork()
+    if pid == 0:  # pragma: no cover - the child is killed
+        options = {
+            "--space": small_space,
+            "--store": class_store.path,
+            "--trials": "6",
+            "--searcher": "random",
+            "--pack": "2",
+            "--name": "it",
+            "--runs": str(config.runs),
+        }
+        words = [word for pair in options.items() for word in pair]
+        os.execv(sys.executable, [sys.executable, "-m", "bv_search.tune", *words, "--quiet"])
+    _wait_for(lambda: '"segment"' in _journal(config))
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    before = [line for line in _journal(config).splitlines() if '"segment"' in line]
+
+    run = search(TuneConfig(space="", store="", name="it", resume=True, runs=config.runs), QUIET)
+
+    assert [line for line in _journal(config).splitlines() if '"segment"' in line][: len(before)] == before
+    assert [record.status for record in run.trials()].count("running") == 0
+    assert len(run.finished_trials()) == 6
+
+
+def test_a_dead_scan_worker_costs_a_segment(small_space: str, class_store: Store, tmp_path: Path) -> None:
+    with killing_a_scan_worker() as killed:
+        run = search(ask(small_space, class_store, tmp_path, pack="2", trials=8), QUIET)
+
+    assert killed, "a worker was killed while it scanned"
+    assert len(run.finished_trials()) == 8
+
+
+def test_a_time_budget_ends_a_search_with_what_it_has(class_store: Store, tmp_path: Path) -> None:
+    space = tmp_path / "long.yaml"
+    space.write_text(
+        "space: {head: {kind: adapter, size: 4}, "
+        "learning_rate: {uniform: [0.001, 0.01]}, epochs: {choice: [1, 200]}}"
+    )
+
+    run = search(ask(str(space), class_store, tmp_path, trials=500, pack="4", time_budget=6.0), QUIET)
+
+    assert 0 < len(run.finished_trials()) < 500
+
+
+def test_a_name_is_taken_once_and_a_run_keeps_its_trials(
+    small_space: str, class_store: Store, tmp_path: Path
+) -> None:
+    config = ask(small_space, class_store, tmp_path, trials=2)
+    search(config, QUIET)
+
+    with pytest.raises(OutputError, match="--resume it"):
+        search(config, QUIET)
+    with pytest.raises(UserError, match="cannot lose trials"):
+        search(TuneConfig(space="", store="", name="it", resume=True, runs=config.runs, trials=1), QUIET)
+    with pytest.raises(RunError, match="does not exist"):
+        search(TuneConfig(space="", store="", name="nowhere", resume=True, runs=config.runs), QUIET)
+
+
+def _journal(config: TuneConfig) -> str:
+    path = config.runs / "it" / "journal.jsonl"
+    return path.read_text() if path.exists() else ""
+
+
+def _wait_for(condition: Any, seconds: float = 90.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.02)
+
+
+@contextmanager
+def killing_a_scan_worker() -> Iterator[list[int]]:
+    """Kill the first process that scans a segment."""
+    killed: list[int] = []
+    over = threading.Event()
+
+    def hunt() -> None:
+        while not over.wait(0.002):
+            for process in Path("/proc").glob("[0-9]*/cmdline"):
+                try:
+                    name = process.read_bytes()
+                except OSError:
+                    continue
+                if name.startswith(b"ray::ScanWorker.segment"):
+                    killed.append(int(process.parent.name))
+                    os.kill(killed[0], signal.SIGKILL)
+                    return
+
+    hunter = threading.Thread(target=hunt)
+    hunter.start()
+    try:
+        yield killed
+    finally:
+        over.set()
+        hunter.join()
