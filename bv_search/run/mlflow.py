@@ -13,6 +13,14 @@ from typing import Any
 from bv_search.errors import RunError
 from bv_search.run.folder import ENSEMBLE, LEADERBOARD, REPORT_HTML, REPORT_MD, STUDY, Run
 from bv_search.run.leaderboard import best, flat
+from bv_search.run.points import (
+    final_metrics,
+    metrics_of,
+    milliseconds,
+    parameter_name,
+    rung_metrics,
+    study_params,
+)
 from bv_search.run.tracking import Tracking, connect, reaching
 from bv_search.run.trial import DONE, RUNNING, STOPPED, TrialRecord
 
@@ -69,6 +77,12 @@ class MlflowMirror:
             return f"open {self.uri}"
         return f"mlflow ui --backend-store-uri {self.uri}"
 
+    @property
+    def ui_page(self) -> str:
+        """Where the runs are then: MLflow's first page is about chats."""
+        server = self.uri if self.uri.startswith("http") else "http://127.0.0.1:5000"
+        return f"{server}/#/experiments/{self._tracking.experiment}/runs"
+
     def sync(self) -> bool:
         """Copy what the journal has and MLflow has not; False means that the next call tries again."""
         try:
@@ -117,8 +131,8 @@ class MlflowMirror:
         self._log(
             child.id,
             metrics=[
-                *_rung_metrics(record, child.rungs),
-                *(_final_metrics(record) if record.finished else []),
+                *rung_metrics(record, child.rungs),
+                *(final_metrics(record) if record.finished else []),
             ],
         )
         if record.finished:
@@ -133,7 +147,7 @@ class MlflowMirror:
             self._tracking.client.set_tag(child, "bv.reason", record.reason[:VALUE_LIMIT])
         # the status last: a child without it is brought up to date by the next process
         self._tracking.client.set_tag(child, STATUS_TAG, record.status)
-        ended = None if record.finished_at is None else _milliseconds(record.finished_at)
+        ended = None if record.finished_at is None else milliseconds(record.finished_at)
         self._tracking.client.set_terminated(
             child, status="FINISHED" if record.status in {DONE, STOPPED} else "FAILED", end_time=ended
         )
@@ -144,7 +158,7 @@ class MlflowMirror:
             self._ended = False
         created = self._tracking.client.create_run(
             self._tracking.experiment,
-            start_time=_milliseconds(record.suggested),
+            start_time=milliseconds(record.suggested),
             run_name=record.id,
             tags={
                 "mlflow.parentRunId": self.parent_id,
@@ -164,7 +178,7 @@ class MlflowMirror:
         study = self._run.study
         created = self._tracking.client.create_run(
             self._tracking.experiment,
-            start_time=_milliseconds(self._run.events()[0]["at"]),
+            start_time=milliseconds(self._run.events()[0]["at"]),
             run_name=study.name,
             tags={
                 "mlflow.source.name": "bv_search",
@@ -173,7 +187,7 @@ class MlflowMirror:
                 "bv.folder": str(self._run.path.resolve()),
             },
         )
-        self._log(created.info.run_id, params=_study_params(self._run))
+        self._log(created.info.run_id, params=study_params(self._run))
         return str(created.info.run_id)
 
     def _find_parent(self) -> Any:
@@ -214,71 +228,20 @@ class MlflowMirror:
         if ensemble := self._run.ensemble():
             values["ensemble_score"] = ensemble["score"]
         at = max([record.finished_at or record.suggested for record in records], default=0.0)
-        return _metrics(values, at=at, step=0)
+        return metrics_of(values, at=at, step=0)
 
     def _log(self, run: str, *, metrics: Iterable[Any] = (), params: Mapping[str, Any] | None = None) -> None:
         from mlflow.entities import Param
 
         pending = iter(metrics)
-        items = [Param(_key(name), str(value)[:VALUE_LIMIT]) for name, value in (params or {}).items()]
+        items = [
+            Param(parameter_name(name), str(value)[:VALUE_LIMIT]) for name, value in (params or {}).items()
+        ]
         for start in range(0, len(items), 100):
             self._tracking.client.log_batch(run, params=items[start : start + 100])
         while batch := list(islice(pending, PAGE)):
             self._tracking.client.log_batch(run, metrics=batch)
 
 
-def _rung_metrics(record: TrialRecord, known: int) -> Iterator[Any]:
-    for rung in record.rungs[known:]:
-        yield from _metrics({"select_score": rung.score}, at=rung.at, step=rung.rows)
-
-
-def _final_metrics(record: TrialRecord) -> list[Any]:
-    values = {
-        "report_score": record.report_score,
-        "parameters": record.parameters,
-        "percent": record.percent,
-        "rows": record.rows,
-        "seconds": record.seconds,
-    }
-    if not record.rungs:
-        values["select_score"] = record.score
-    return _metrics(values, at=record.finished_at or 0.0, step=record.rows)
-
-
-def _metrics(values: Mapping[str, float | None], *, at: float, step: int) -> list[Any]:
-    """Times come from the journal, so that a point which is written twice is one point."""
-    from mlflow.entities import Metric
-
-    return [
-        Metric(name, float(value), _milliseconds(at), step)
-        for name, value in values.items()
-        if value is not None
-    ]
-
-
-def _study_params(run: Run) -> dict[str, Any]:
-    study = run.study
-    return {
-        "task": study.task_name,
-        "store": study.store,
-        "store_digest": study.store_digest,
-        "searcher": study.searcher,
-        "scheduler": study.scheduler,
-        "trials": study.trials,
-        "seed": study.seed,
-        "pack": study.pack,
-        "data_fraction": study.data_fraction,
-        "encoder_parameters": study.encoder_parameters,
-    }
-
-
 def _attempt(record: TrialRecord) -> str:
     return f"{record.suggested:.3f}"
-
-
-def _milliseconds(seconds: float) -> int:
-    return round(seconds * 1000)
-
-
-def _key(name: str) -> str:
-    return "".join(letter if letter.isalnum() or letter in "_-./ " else "_" for letter in name)

@@ -20,7 +20,6 @@ QUIET = {
     "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
 }
-SHOWN_AS = {"mlflow.experimentKind": "custom_model_development"}  # MLflow's pages are of chats otherwise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +133,7 @@ def _experiment(client: Any, name: str, root: str | None) -> str:
     found = client.get_experiment_by_name(name)
     if found is None:
         try:
-            return str(client.create_experiment(name, artifact_location=root, tags=SHOWN_AS))
+            return str(client.create_experiment(name, artifact_location=root))
         except MlflowException:  # someone else made it first
             found = client.get_experiment_by_name(name)
             if found is None:

@@ -32,4 +32,3 @@ def to_json(run: Run) -> dict[str, Any]:
         "smallest": summary(smallest(ranked)),
         "seconds": run.seconds(),
     }
-

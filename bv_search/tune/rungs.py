@@ -9,6 +9,7 @@ from bv_search.scan.trial import TrialConfig
 
 REDUCTION = 3  # one head of so many goes on
 RUNGS = 2  # before the end
+FLOOR = 48  # micro-batches: fewer steps do not tell heads apart
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,4 +37,5 @@ def plan_rungs(configs: Iterable[TrialConfig], windows: int, *, halving: bool) -
     bare = Rungs(windows=windows, positions=(), last=0)
     last = max(bare.end(config) for config in configs)
     rungs = {ceil(last / REDUCTION**n) for n in range(1, RUNGS + 1)} if halving else set()
-    return Rungs(windows=windows, positions=tuple(sorted(rungs - {last})), last=last)
+    positions = tuple(sorted(rung for rung in rungs if FLOOR <= rung < last))
+    return Rungs(windows=windows, positions=positions, last=last)

@@ -58,11 +58,11 @@ class Suggestions(TuneSearcher):
 
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
         if not self._lot.admits:
-            return FINISHED if self._lot.exhausted else None
+            return FINISHED if self._lot.is_over else None
         suggestion = self._next()
         self._lot.exhausted = suggestion is None or not (self._resumed or self._numbers)
         if suggestion is None:
-            return FINISHED
+            return FINISHED if self._lot.is_over else None
         trial, config = suggestion
         self._names[trial_id] = trial
         self._lot.live.add(trial)

@@ -35,17 +35,16 @@ class Extraction:
     def start(self, workers: int) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [*self._command, "--workers", str(workers)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stdout=(self.place.parent / "out").open("w"),
+            stderr=(self.place.parent / "err").open("w"),
             text=True,
-            start_new_session=True,
         )
 
     def finish(self, workers: int = 0) -> dict[str, object]:
         process = self.start(workers)
-        out, err = process.communicate(timeout=SETTLE_SECONDS)
-        assert process.returncode == 0, err
-        said: dict[str, object] = json.loads(out.splitlines()[-1])
+        process.wait(timeout=SETTLE_SECONDS)
+        assert process.returncode == 0, (self.place.parent / "err").read_text()
+        said: dict[str, object] = json.loads((self.place.parent / "out").read_text().splitlines()[-1])
         return said
 
     @property
@@ -66,7 +65,7 @@ class Extraction:
             time.sleep(0.001)
         time.sleep(delay)
         process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=SETTLE_SECONDS)
+        process.wait(timeout=SETTLE_SECONDS)
         assert process.returncode in (-signal.SIGKILL, 0)
 
 

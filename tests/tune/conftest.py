@@ -38,9 +38,9 @@ space:
       - {kind: pooling, pooling: {choice: [learned, average]}}
       - {kind: adapter, size: {choice: [4, 8]}, shared: {choice: [true, false]}, skip: true}
   learning_rate: {choice: [0.01, 0.003]}
-  epochs: {choice: [1, 3]}
+  epochs: {choice: [1, 12]}
 start:
-  - {head: {kind: adapter, size: 8, shared: true, skip: true}, learning_rate: 0.01, epochs: 3}
+  - {head: {kind: adapter, size: 8, shared: true, skip: true}, learning_rate: 0.01, epochs: 12}
 """
     )
     return str(path)

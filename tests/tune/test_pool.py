@@ -17,8 +17,8 @@ def waiting(trial: str, position: int = 0, **settings: object) -> Waiting:
 
 @pytest.fixture
 def rungs() -> Rungs:
-    """900 windows are 57 micro-batches; rungs at a ninth and a third of two epochs."""
-    return plan_rungs([config(epochs=2), config()], 900, halving=True)
+    """9,000 windows are 563 micro-batches; rungs at a ninth and a third of two epochs."""
+    return plan_rungs([config(epochs=2), config()], 9000, halving=True)
 
 
 def names(order: Order | None) -> list[str]:
@@ -26,10 +26,11 @@ def names(order: Order | None) -> list[str]:
 
 
 def test_rungs_are_ninths_and_thirds_of_the_longest_head(rungs: Rungs) -> None:
-    assert (rungs.positions, rungs.last) == ((13, 38), 114)
-    assert [rungs.next_stop(position, config()) for position in (0, 13, 38)] == [13, 38, 57]
-    assert rungs.next_stop(38, config(epochs=2)) == 114
-    assert plan_rungs([config()], 900, halving=False).next_stop(0, config()) == 57
+    assert (rungs.positions, rungs.last) == ((126, 376), 1126)
+    assert [rungs.next_stop(position, config()) for position in (0, 126, 376)] == [126, 376, 563]
+    assert rungs.next_stop(376, config(epochs=2)) == 1126
+    assert plan_rungs([config()], 9000, halving=False).next_stop(0, config()) == 563
+    assert plan_rungs([config()], 900, halving=True).positions == (), "too few steps to tell heads apart"
 
 
 def test_a_pack_goes_when_it_is_full(rungs: Rungs) -> None:
@@ -42,13 +43,13 @@ def test_a_pack_goes_when_it_is_full(rungs: Rungs) -> None:
 
     assert names(order) == ["a", "b"]
     assert order is not None
-    assert (order.stop, set(order.score)) == (13, {"a", "b"})
+    assert (order.stop, set(order.score)) == (126, {"a", "b"})
     assert len(pool) == 0
 
 
 def test_what_waits_goes_once_no_more_can_come_the_least_far_first(rungs: Rungs) -> None:
     pool = Pool(rungs, pack=8)
-    for head in (waiting("far", 13), waiting("near"), waiting("far too", 13)):
+    for head in (waiting("far", 126), waiting("near"), waiting("far too", 126)):
         pool.park(head)
 
     assert names(pool.next_order(full_only=False)) == ["near"]
@@ -63,8 +64,8 @@ def test_survivors_of_several_packs_merge(rungs: Rungs) -> None:
     for _ in range(2):
         pool.next_order(full_only=True)
 
-    pool.park(waiting("a", 13))
-    pool.park(waiting("d", 13))
+    pool.park(waiting("a", 126))
+    pool.park(waiting("d", 126))
 
     assert names(pool.next_order(full_only=True)) == ["a", "d"]
 
@@ -77,20 +78,20 @@ def test_heads_on_less_data_go_along_up_to_their_end(rungs: Rungs) -> None:
     order = pool.next_order(full_only=True)
 
     assert order is not None
-    assert (order.stop, set(order.score)) == (6, {"little"})
+    assert (order.stop, set(order.score)) == (57, {"little"})
 
 
 def test_after_the_first_pass_heads_share_only_with_their_own_kind(rungs: Rungs) -> None:
     pool = Pool(rungs, pack=2)
-    pool.park(waiting("small", 13, data_fraction=0.2, epochs=2))
-    pool.park(waiting("large", 13, epochs=2))
+    pool.park(waiting("small", 126, data_fraction=0.2, epochs=2))
+    pool.park(waiting("large", 126, epochs=2))
 
     assert pool.next_order(full_only=True) is None
 
 
 def test_a_lost_order_is_taken_apart_until_one_head_is_left(rungs: Rungs) -> None:
     heads = tuple(waiting(trial) for trial in "abc")
-    order = Order(heads=heads, stop=13, score=frozenset("abc"))
+    order = Order(heads=heads, stop=126, score=frozenset("abc"))
 
     first, second = order.halves()
 

@@ -1,0 +1,6 @@
+"""Measurements of the claims that the project makes, each against what it is compared with, in one run.
+
+arms.py      arms that take turns, so that what disturbs one disturbs all
+extract.py   extraction against a bare forward loop
+store.py     reading a store against pread and HDF5
+"""

@@ -1,0 +1,58 @@
+"""bv-search bench: measure a claim of the project on this machine."""
+
+import importlib
+import sys
+from argparse import ArgumentParser, Namespace
+
+from bv_search.command import Command, Progress, Result, main, positive_int
+
+EXAMPLES = """
+  bv-search bench extract --encoder stages/squad/0.3 --data squad/    extraction against a bare forward loop
+  bv-search bench store                                               reading against pread and HDF5
+  bv-search bench store --store stores/squad                          the same on a store of yours
+"""
+
+BENCHMARKS = {
+    "extract": "extraction against a bare forward loop over the same windows",
+    "store": "reading a store against pread of its bytes, and against HDF5 in random batches",
+}
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("benchmark", choices=sorted(BENCHMARKS), help="what to measure")
+    parser.add_argument(
+        "--rounds", type=positive_int, default=3, help="every arm once in each (default: %(default)s)"
+    )
+    extract = parser.add_argument_group("extract")
+    extract.add_argument("--task", default="squad2-span", help="whose windows (default: %(default)s)")
+    extract.add_argument("--encoder", help="a stage, a transformers folder, or a name on the Hub")
+    extract.add_argument("--data", metavar="PATH", help="local folder or file of the task")
+    extract.add_argument(
+        "--windows", type=positive_int, default=480, help="encoded in a round (default: %(default)s)"
+    )
+    extract.add_argument("--threads", type=positive_int, default=1, help="(default: %(default)s)")
+    extract.add_argument("--batch-tokens", type=positive_int, help="of one forward pass (default: 1024)")
+    store = parser.add_argument_group("store")
+    store.add_argument("--store", metavar="STORE", help="a store with all tokens (default: a synthetic one)")
+    store.add_argument(
+        "--megabytes", type=positive_int, default=1024, help="read in a round (default: %(default)s)"
+    )
+
+
+def run(args: Namespace, progress: Progress) -> Result:
+    benchmark = importlib.import_module(f"bv_search.bench.{args.benchmark}")
+    result = benchmark.run(args, progress)
+    assert isinstance(result, Result)
+    return result
+
+
+COMMAND = Command(
+    name="bench",
+    summary="Measure a claim of the project on this machine, next to what it is compared with.",
+    examples=EXAMPLES,
+    add_arguments=add_arguments,
+    run=run,
+)
+
+if __name__ == "__main__":
+    sys.exit(main(COMMAND))

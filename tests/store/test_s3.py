@@ -1,0 +1,65 @@
+"""A store in object storage: over HTTP against a local S3 server."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bv_search.errors import OutputError, StoreError
+from bv_search.store.folder import open_folder
+from bv_search.store.store import Store
+from bv_search.store.verify import find_damage
+from tests.buckets import local_bucket
+from tests.store.small import make_split, make_store
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[str]:
+    with local_bucket() as address:
+        yield address
+
+
+def test_a_store_is_written_and_read_over_http(bucket: str) -> None:
+    split = make_split()
+    written = make_store(f"{bucket}/whole", {"train": split})
+    read = Store.open(f"{bucket}/whole")
+    assert read.digest == written.digest
+    hidden = np.concatenate([block.hidden_LTH for block in read.split("train").blocks()], axis=1)
+    np.testing.assert_allclose(hidden, np.concatenate(split.hidden, axis=1), atol=0.01)
+    assert not any(find_damage(read))
+
+
+def test_of_two_that_commit_one_is_refused(bucket: str) -> None:
+    first = make_store(f"{bucket}/twice")
+    with pytest.raises(OutputError, match="already holds a store"):
+        make_store(f"{bucket}/twice")
+    assert Store.open(f"{bucket}/twice").digest == first.digest
+
+
+def test_damage_in_a_bucket_is_found(bucket: str) -> None:
+    store = make_store(f"{bucket}/damaged", {"train": make_split(seed=9)})
+    name = store.manifest.splits["train"].blocks[0].file
+    data = bytearray(store.folder.read(name))
+    data[500] ^= 1
+    store.folder.write(name, bytes(data))
+    assert [found.file for found in find_damage(store) if found] == [name]
+    with pytest.raises(StoreError, match="is damaged"):
+        next(store.split("train").blocks())
+
+
+def test_a_bucket_that_is_not_there_is_one_clear_line(bucket: str) -> None:
+    with pytest.raises(OutputError, match="s3://no-such-bucket/x"):
+        make_store("s3://no-such-bucket/x")
+    with pytest.raises(StoreError, match="is not a store"):
+        Store.open(f"{bucket}/nothing")
+
+
+def test_readers_of_one_machine_share_one_copy(bucket: str, cache_folder: Path) -> None:
+    make_store(f"{bucket}/shared", {"train": make_split(seed=4)})
+    for _ in range(2):
+        assert len(list(Store.open(f"{bucket}/shared").split("train").blocks())) == 5
+    folder = open_folder(f"{bucket}/shared")
+    kept = {path.name for path in (cache_folder / "blocks").iterdir()}
+    digests = {entry.digest.replace(":", "-") for entry in Store.open(folder.url).manifest.files()}
+    assert len(digests & kept) == 6
