@@ -17,6 +17,7 @@ COMMANDS = {
     "report": "write what runs found as HTML and Markdown",
     "predict": "answer new rows with a head, a run or an ensemble",
     "store": "verify a store or tell what is in it",
+    "bench": "measure a claim of the project on this machine",
 }
 
 

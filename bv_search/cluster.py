@@ -5,37 +5,37 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LOOPBACK = "127.0.0.1"
-"""Ray's servers listen on every interface unless the node's own address is this one."""
-
 SETTINGS = {
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_USAGE_STATS_ENABLED": "0",
 }
+LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Ray's servers listen on every interface unless the node's own address is 127.0.0.1. Asked for that
+address by name, Ray replaces it by a public one; by this setting, made for other systems, it takes it."""
 
 
 @contextmanager
 def ray_session() -> Iterator[None]:
     """Ray inside; what was started here ends here, what was there before stays."""
-    for name, value in SETTINGS.items():
+    alone = not os.environ.get("RAY_ADDRESS")
+    for name, value in {**SETTINGS, **(LOOPBACK if alone else {})}.items():
         os.environ.setdefault(name, value)
     import ray
+    from ray._private import ray_constants
 
+    if alone:
+        ray_constants.ENABLE_RAY_CLUSTER = False  # for a Ray that was imported before the setting was made
     if ray.is_initialized():
         yield
         return
     with _native_stderr_closed():
-        if os.environ.get("RAY_ADDRESS"):
-            ray.init(logging_level=logging.ERROR, log_to_driver=False)
-        else:
+        if alone:
             ray.init(
-                address="local",
-                include_dashboard=False,
-                log_to_driver=False,
-                logging_level=logging.ERROR,
-                _node_ip_address=LOOPBACK,
+                address="local", include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR
             )
+        else:
+            ray.init(logging_level=logging.ERROR, log_to_driver=False)
     try:
         yield
     finally:

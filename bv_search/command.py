@@ -22,6 +22,7 @@ class Progress:
         self._quiet = quiet
         self._live = self._stream.isatty()
         self._last = 0.0
+        self._text = ""
         self._open = False
 
     def say(self, text: str) -> None:
@@ -40,8 +41,8 @@ class Progress:
             self._stream.write(f"\r\x1b[2K{text}")
             self._stream.flush()
             self._open = True
-        elif now - self._last >= PLAIN_INTERVAL_SECONDS:
-            self._last = now
+        elif text != self._text and now - self._last >= PLAIN_INTERVAL_SECONDS:
+            self._last, self._text = now, text
             print(text, file=self._stream, flush=True)
 
     def _close(self) -> None:

@@ -52,26 +52,37 @@ def _on(stock: Stock, config: TuneConfig) -> TuneConfig:
 def describe(found: Run, stock: Stock, written: Report, config: TuneConfig, seconds: float) -> str:
     parts = [
         leaderboard_text(found.trials(), found.study.baseline),
-        comparison(written.facts),
+        comparison(written.facts, stock),
         next_steps(found, stock, written, config),
         f"all of this took {seconds:.0f} s",
     ]
     return "\n\n".join(parts)
 
 
-def comparison(facts: Facts) -> str:
+def comparison(facts: Facts, stock: Stock) -> str:
     """The encoder against heads and ensemble, with intervals, on rows that nothing was chosen on."""
-    lines = [f"{facts.task.metric} on the {facts.index.num_rows:,} report windows, with 95 % intervals"]
+    first, whole = stock.stage.stage, stock.whole.stage
+    lines = [
+        f"{facts.task.metric} on {facts.index.num_rows:,} report questions, 95 % intervals; "
+        f"the heads read the encoder as it is after {first.fraction:g} epochs"
+    ]
     for each in facts.standings:
-        low, high = each.interval
-        line = f"  {each.role:<14} {each.score:.4f}  {low:.4f}–{high:.4f}"
-        if each.parameters is not None:
-            line += f"  {each.parameters:>9,} parameters"
+        line = _line(each.role, each.score, each.interval, each.parameters)
         if each.delta is not None:
             gap = each.delta
             line += f"  {gap.word} than the encoder: {gap.value:+.4f} [{gap.low:+.4f}, {gap.high:+.4f}]"
         lines.append(line)
+    assert whole.interval is not None, "a stage after training has predictions"
+    score = whole.metrics["report"]["score"]
+    lines.append(
+        _line(f"encoder, {whole.fraction:g} epochs", score, whole.interval, whole.encoder.parameters)
+    )
     return "\n".join(lines)
+
+
+def _line(name: str, score: float, interval: tuple[float, float], parameters: int | None) -> str:
+    size = "" if parameters is None else f"{parameters:,}"
+    return f"  {name:<19} {score:.4f}  {interval[0]:.4f}–{interval[1]:.4f}  {size:>8}"
 
 
 def next_steps(found: Run, stock: Stock, written: Report, config: TuneConfig) -> str:
@@ -84,7 +95,7 @@ def next_steps(found: Run, stock: Stock, written: Report, config: TuneConfig) ->
             f"  look at every trial   {mlflow} ui --backend-store-uri {find_uri(found.path.parent)}",
             f"  search on             {ours} tune --resume {found.path} --trials +24",
             f"  a learning curve      {ours} finetune {demo} --encoder {stock.encoder} "
-            "--learning-rate 1e-3 --fractions 0.3,1,2 --out stages/demo",
+            "--learning-rate 3e-4 --fractions 0.1,0.3,2 --out stages/demo",
             f"  on your own data      {ours} finetune {own} --encoder bert-base-uncased "
             "--fractions 0.3 --out stages",
             f"                        {ours} extract {own} --encoder stages/0.3 --out stores/mine",

@@ -10,6 +10,7 @@ from transformers import BertConfig, BertForQuestionAnswering, PreTrainedTokeniz
 from bv_search.demo.pretraining import PretrainingSettings, Step, pretrain
 from bv_search.demo.text import TextSettings
 from bv_search.demo.tokenizer import build_tokenizer
+from bv_search.encoder.silence import silence
 from bv_search.files import folder_being_made
 
 
@@ -22,7 +23,7 @@ class EncoderSettings:
     heads: int = 4
     vocabulary: int = 1000  # word pieces, at most
     positions: int = 512
-    spread: float = 0.08  # of the first weights; BERT's 0.02 learns little in so few steps
+    spread: float = 0.12  # of the first weights; BERT's 0.02 learns little in so few steps
     seed: int = 0
 
 
@@ -39,7 +40,7 @@ def build_encoder(
     if pretraining is not None:
         for step in pretrain(model, tokenizer, TextSettings(), pretraining):
             tell(step)
-    with folder_being_made(out) as part:
+    with folder_being_made(out) as part, silence():
         model.bert.save_pretrained(part)  # without the head it was pre-trained with
         tokenizer.save_pretrained(part)
     return out

@@ -21,8 +21,8 @@ REPORT_EVERY = 50  # steps
 class PretrainingSettings:
     """How long, and how."""
 
-    steps: int = 600
-    batch: int = 32  # questions, each about a passage of its own
+    steps: int = 1000
+    batch: int = 16  # questions, each about a passage of its own
     learning_rate: float = 2e-3  # after warm-up, falling to nothing in the last third
     warm_up: int = 100  # steps
     seed: int = 1  # of the passages: not that of the demonstration's text

@@ -1,6 +1,6 @@
 """Passages of facts, and questions about them, in the official shape of SQuAD 2.0.
 
-A passage tells some facts about one person, and a few about another. A question asks for one fact of one
+A passage tells some facts about one person, and one about another. A question asks for one fact of one
 of them, often in other words than the passage. A question without an answer asks for a fact that the passage
 does not tell of that person; sometimes it tells it of the other one, so that the kind of fact alone misleads.
 """
@@ -24,7 +24,7 @@ class TextSettings:
     train_passages: int = 1500
     dev_passages: int = 400
     questions: int = 4
-    facts: tuple[int, int] = (4, 2)
+    facts: tuple[int, int] = (5, 1)
     unanswerable: float = 0.33
     seed: int = 0
 
@@ -95,14 +95,15 @@ def squad(name: str, passages: list[Passage], rng: random.Random, settings: Text
             }
             for k, passage in enumerate(passages[first : first + PASSAGES_PER_ARTICLE])
         ]
-        articles.append({"title": f"{name} {first // PASSAGES_PER_ARTICLE:04d}", "paragraphs": paragraphs})
+        page = first // PASSAGES_PER_ARTICLE + 1
+        articles.append({"title": f"People of the valley, {name} page {page}", "paragraphs": paragraphs})
     return {"version": "v2.0", "data": articles}
 
 
 def ask(passage: Passage, rng: random.Random, settings: TextSettings) -> Iterator[dict[str, Any]]:
     """Questions about a passage, answerable or not by chance, each asked once."""
     told = rng.sample(passage.facts, len(passage.facts))
-    untold = rng.sample(pairs := untold_pairs(passage), len(pairs))
+    untold = untold_pairs(passage, rng)
     for _ in range(settings.questions):
         if untold and (rng.random() < settings.unanswerable or not told):
             yield impossible_question(*untold.pop(), passage, rng)
@@ -110,11 +111,12 @@ def ask(passage: Passage, rng: random.Random, settings: TextSettings) -> Iterato
             yield question(told.pop(), rng)
 
 
-def untold_pairs(passage: Passage) -> list[tuple[str, str]]:
-    """What the passage does not tell: (person, kind)."""
+def untold_pairs(passage: Passage, rng: random.Random) -> list[tuple[str, str]]:
+    """(person, kind) that the passage does not tell; people come as often as in what it does tell."""
     told = {(fact.who, fact.kind) for fact in passage.facts}
-    people = sorted({fact.who for fact in passage.facts})
-    return [(who, kind) for who in people for kind in KINDS if (who, kind) not in told]
+    people = [fact.who for fact in passage.facts]
+    drawn = {(rng.choice(people), kind): None for kind in rng.sample(sorted(KINDS), len(KINDS))}
+    return [pair for pair in drawn if pair not in told]
 
 
 def question(fact: Fact, rng: random.Random) -> dict[str, Any]:

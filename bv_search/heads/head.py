@@ -1,6 +1,5 @@
 """A head: branches that share one bias, saved as `config.json` and `model.safetensors`."""
 
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -13,16 +12,10 @@ from torch import Generator, Tensor, nn
 
 from bv_search import files
 from bv_search.errors import HeadError
-from bv_search.heads.branches import Branch, Last, LayerAdapters, Pooled, PooledAdapter, SharedAdapter
-from bv_search.heads.config import (
-    AdapterHead,
-    HeadConfig,
-    HeadShape,
-    PooledAdapterHead,
-    PoolingHead,
-    TwoAdaptersHead,
-    head_from_json,
-)
+from bv_search.heads.branches import Branch
+from bv_search.heads.branches.dropout import Dropout
+from bv_search.heads.config import HeadConfig, HeadShape, check_fit, head_from_json
+from bv_search.heads.recipe import branches
 
 CONFIG_FILE = "config.json"
 WEIGHTS_FILE = "model.safetensors"
@@ -32,10 +25,11 @@ class Head(nn.Module):
     """Weights and their architecture; a `Pack` runs them, one head or many."""
 
     def __init__(self, config: HeadConfig, shape: HeadShape) -> None:
+        check_fit(config, shape)
         super().__init__()
         self.config = config
         self.shape = shape
-        self.branches = nn.ModuleList(BRANCHES[type(config)](config, shape))
+        self.branches = nn.ModuleList(branches(config, shape))
         self.bias_C = nn.Parameter(torch.zeros(shape.outputs))
 
     def initialise(self, seed: int) -> Self:
@@ -48,8 +42,17 @@ class Head(nn.Module):
     def typed_branches(self) -> list[Branch]:
         return [branch for branch in self.branches if isinstance(branch, Branch)]
 
+    def use_dropout(self, rate: float, seed: int) -> None:
+        """While training, the dense layer misses this share of its features."""
+        for number, branch in enumerate(self.typed_branches()):
+            branch.dropout = Dropout(rate=rate, seed=seed, branch=number) if rate else None
+
     def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())
+
+    def stored_count(self) -> int:
+        """With the statistics of batch norm, which are not trained: what Keras calls total parameters."""
+        return self.parameter_count() + sum(buffer.numel() for buffer in self.buffers())
 
     def save_pretrained(self, folder: Path, **more: Any) -> None:
         """`more` goes into config.json beside the head: what a loader of answers needs to know."""
@@ -96,35 +99,3 @@ def read_weights(path: Path) -> dict[str, Tensor]:
 def count_parameters(config: HeadConfig, shape: HeadShape) -> int:
     with torch.device("meta"):
         return Head(config, shape).parameter_count()
-
-
-def _pooling(config: Any, shape: HeadShape) -> list[Branch]:
-    return [Pooled(shape.layers, shape.width, shape.outputs, learned=config.pooling == "learned")]
-
-
-def _adapter(config: Any, shape: HeadShape) -> list[Branch]:
-    kind = SharedAdapter if config.shared else LayerAdapters
-    return [kind(shape.layers, shape.width, config.size, shape.outputs), *_skip(config, shape)]
-
-
-def _pooled_adapter(config: Any, shape: HeadShape) -> list[Branch]:
-    learned = config.pooling == "learned"
-    branch = PooledAdapter(shape.layers, shape.width, config.size, shape.outputs, learned=learned)
-    return [branch, *_skip(config, shape)]
-
-
-def _two_adapters(config: Any, shape: HeadShape) -> list[Branch]:
-    sizes = (shape.layers, shape.width, config.size, shape.outputs)
-    return [SharedAdapter(*sizes), PooledAdapter(*sizes, learned=True)]
-
-
-def _skip(config: Any, shape: HeadShape) -> list[Branch]:
-    return [Last(shape.width, shape.outputs)] if config.skip else []
-
-
-BRANCHES: dict[type[HeadConfig], Callable[[Any, HeadShape], list[Branch]]] = {
-    PoolingHead: _pooling,
-    AdapterHead: _adapter,
-    PooledAdapterHead: _pooled_adapter,
-    TwoAdaptersHead: _two_adapters,
-}

@@ -23,8 +23,8 @@ def pack_capacity(heads: Sequence[HeadConfig], shape: HeadShape, *, tokens: int,
 def _bytes(config: HeadConfig, shape: HeadShape, tokens: int) -> int:
     with torch.device("meta"):
         head = Head(config, shape)
-    activations = sum(branch.activations for branch in head.typed_branches())
-    return FLOAT_BYTES * (COPIES * head.parameter_count() + tokens * activations)
+    kept = sum(branch.kept(tokens) for branch in head.typed_branches())
+    return FLOAT_BYTES * (COPIES * head.parameter_count() + kept)
 
 
 def free_memory(device: torch.device) -> int:

@@ -28,6 +28,7 @@ class Learner:
     @classmethod
     def attach(cls, state: HeadState, *, windows: int, device: torch.device) -> Self:
         head = state.head().to(device)
+        head.use_dropout(state.config.training.dropout, state.config.training.seed)
         names = [name for name, _ in head.named_parameters()]
         parameters = list(head.parameters())
         for name, parameter in zip(names, parameters, strict=True):
@@ -57,7 +58,7 @@ class Learner:
             position=self.position,
             steps=self.steps,
             pending=self.pending,
-            weights=named(list(self.parameters)),
+            weights={n: t.detach().cpu().contiguous() for n, t in self.head.state_dict().items()},
             mean=named(self.mean),
             square=named(self.square),
             gradient={

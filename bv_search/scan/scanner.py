@@ -10,6 +10,7 @@ import torch
 from safetensors.torch import save
 
 from bv_search.heads.config import HeadConfig, HeadShape
+from bv_search.heads.head import count_parameters
 from bv_search.scan.capacity import pack_capacity
 from bv_search.scan.order import rows_at
 from bv_search.scan.score import score_heads
@@ -106,7 +107,7 @@ class Scanner:
                 trial=state.trial,
                 shape=state.shape,
                 weights=save(dict(state.weights)),
-                parameters=sum(tensor.numel() for tensor in state.weights.values()),
+                parameters=count_parameters(state.config.head, state.shape),
                 select=select,
                 report=report,
             )
@@ -187,5 +188,9 @@ def head_shape(store: Store) -> HeadShape:
     """What this store fixes for every head on it."""
     layers, width = store.manifest.shape
     return HeadShape(
-        layers=layers, width=width, outputs=store.task.outputs, per_token=store.task.kind is Kind.SPAN
+        layers=layers,
+        width=width,
+        outputs=store.task.outputs,
+        per_token=store.task.kind is Kind.SPAN,
+        tokens=store.task.max_length if store.manifest.tokens == "all" else 1,
     )

@@ -62,7 +62,7 @@ def train_segment(
         )
     )
     for batch in batches(source.split, plan, device=device):
-        losses_K = _accumulate(pack, batch, source, device)
+        losses_K = _accumulate(active, pack, batch, source, device)
         if on_batch:
             on_batch(active[0].position)
         lost = {k for k, finite in enumerate(losses_K.isfinite().tolist()) if not finite}
@@ -89,12 +89,19 @@ def _common_start(learners: Sequence[Learner], stop: int) -> int:
     return starts.pop()
 
 
-def _accumulate(pack: Pack, batch: Batch, source: TrainSplit, device: torch.device) -> Tensor:
+def _accumulate(
+    learners: Sequence[Learner], pack: Pack, batch: Batch, source: TrainSplit, device: torch.device
+) -> Tensor:
     labels = torch.from_numpy(source.labels_ND[batch.windows]).to(device)
-    logits = torch.stack(pack(batch.hidden_LTH, batch.lengths_N))
-    losses_K = LOSSES[source.kind](logits, batch.lengths_N, labels)
+    logits = torch.stack(pack(batch.hidden_LTH, batch.lengths_N, step=learners[0].position))
+    losses_K = LOSSES[source.kind](logits, batch.lengths_N, labels, _smoothing(learners, device))
     torch.autograd.backward(losses_K.sum())
     return losses_K.detach()
+
+
+def _smoothing(learners: Sequence[Learner], device: torch.device) -> Tensor | None:
+    shares = [learner.state.config.training.label_smoothing for learner in learners]
+    return torch.tensor(shares, device=device) if any(shares) else None
 
 
 def _diverged(learner: Learner) -> Diverged:

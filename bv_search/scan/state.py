@@ -22,15 +22,15 @@ class HeadState:
     position: int  # micro-batches seen
     steps: int  # of the optimiser
     pending: int  # windows whose gradients wait for the next step
-    weights: Mapping[str, Tensor]
+    weights: Mapping[str, Tensor]  # and the running statistics of batch norm
     mean: Mapping[str, Tensor]  # Adam's first moment
     square: Mapping[str, Tensor]  # Adam's second moment
     gradient: Mapping[str, Tensor]  # of the pending windows
 
     @classmethod
     def fresh(cls, trial: str, config: TrialConfig, shape: HeadShape) -> Self:
-        weights = dict(Head(config.head, shape).initialise(config.training.seed).state_dict())
-        zeros = {name: zeros_like(tensor) for name, tensor in weights.items()}
+        head = Head(config.head, shape).initialise(config.training.seed)
+        zeros = {name: zeros_like(parameter.data) for name, parameter in head.named_parameters()}
         return cls(
             trial=trial,
             config=config,
@@ -38,7 +38,7 @@ class HeadState:
             position=0,
             steps=0,
             pending=0,
-            weights=weights,
+            weights=dict(head.state_dict()),
             mean=zeros,
             square={name: tensor.clone() for name, tensor in zeros.items()},
             gradient={},

@@ -21,7 +21,9 @@ class TrainingConfig:
     batch: int = MICRO_BATCH  # windows a step, a multiple of the micro-batch
     warmup: float = 0.0  # fraction of all rows over which the rate rises from zero
     schedule: Schedule = "constant"  # after warm-up
-    seed: int = 0  # of the first weights
+    dropout: float = 0.0  # share of the features that the dense layer misses
+    label_smoothing: float = 0.0  # share of the target that is spread evenly; regression has none
+    seed: int = 0  # of the first weights, and of dropout
     epochs: int = 1  # passes over the head's share of the data
     data_fraction: float = 1.0  # the first f of the store's rows, a uniform sample of them
 
@@ -75,6 +77,8 @@ EXPECTED = {
     "weight_decay": "a number, 0 or above",
     "batch": f"a multiple of {MICRO_BATCH}",
     "warmup": "a number from 0 to below 1",
+    "dropout": "a number from 0 to below 1",
+    "label_smoothing": "a number from 0 to below 1",
     "seed": "a whole number, 0 or above",
     "epochs": "a whole number above 0",
     "data_fraction": "a number above 0 and up to 1",
@@ -84,6 +88,8 @@ RANGES = {
     "learning_rate": lambda value: value > 0,
     "weight_decay": lambda value: value >= 0,
     "warmup": lambda value: 0 <= value < 1,
+    "dropout": lambda value: 0 <= value < 1,
+    "label_smoothing": lambda value: 0 <= value < 1,
     "data_fraction": lambda value: 0 < value <= 1,
 }
 SETTINGS = frozenset(field.name for field in fields(TrainingConfig))

@@ -1,24 +1,31 @@
 """Reading blocks: mapped, checked once, the next one fetched while one is used."""
 
 import os
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
+import xxhash
 
 from bv_search.errors import StoreError
 from bv_search.files import digest_file
-from bv_search.store.block import REPAIR, Block, Part, layer_digest, map_npy, npy_header, read_parquet
+from bv_search.store.block import REPAIR, Block, Part, map_npy, read_parquet
+from bv_search.store.dtype import stored_dtype
 from bv_search.store.folder import Folder
 from bv_search.store.manifest import BlockEntry, Manifest, SplitEntry
 
 AHEAD = 2
 """Blocks fetched before they are asked for."""
 
-ADVICE_BYTES = 2 << 20
+MAPS = 1024
+"""Maps kept open; they cost address space, and no memory."""
+
+ADVICE_BYTES = 128 << 10
+READ_BYTES = 1 << 20
 
 
 class BlockReader:
@@ -31,6 +38,8 @@ class BlockReader:
         self._load_lengths = lengths
         self._starts = np.concatenate([[0], np.cumsum([block.windows for block in entry.blocks])]).astype(int)
         self._checked: set[tuple[int, int]] = set()
+        self._maps: OrderedDict[int, np.ndarray] = OrderedDict()
+        self._lock = Lock()
 
     @cached_property
     def _lengths(self) -> np.ndarray:
@@ -57,44 +66,57 @@ class BlockReader:
                 found=int(lengths.sum()),
                 do=REPAIR,
             )
-        path = self._path(entry)
-        hidden_LTH = self._open(path, entry, lengths, whole=verify and layers is None, number=number)
-        wanted = range(len(hidden_LTH)) if layers is None else layers
-        if verify and entry.layers:
-            self._check_layers(hidden_LTH, entry, number, wanted)
-        elif not verify:
-            _advise(path, hidden_LTH, wanted, self._manifest)
+        try:
+            path = self._folder.local(entry.file, entry.digest)
+            hidden_LTH = self._open(number, path, lengths, layers=layers, verify=verify)
+        except FileNotFoundError as error:
+            where = f"{self._folder.url}/{entry.file}"
+            raise StoreError("is missing", where=where, do=REPAIR) from error
         return Block(number=number, first_window=first, lengths=lengths, hidden_LTH=hidden_LTH)
 
-    def _path(self, entry: BlockEntry) -> Path:
-        try:
-            return self._folder.local(entry.file, entry.digest)
-        except FileNotFoundError as error:
-            raise self._absent(entry) from error
-
     def _open(
-        self, path: Path, entry: BlockEntry, lengths: np.ndarray, *, whole: bool, number: int
+        self, number: int, path: Path, lengths: np.ndarray, *, layers: Sequence[int] | None, verify: bool
     ) -> np.ndarray:
-        layers, width = self._manifest.shape
-        shape = (layers, entry.tokens, width)
-        try:
-            if self._manifest.format == "npy":
-                return map_npy(path, shape, self._manifest.dtype)
-            if whole and (number, -1) not in self._checked:
+        entry, (count, width) = self._blocks[number], self._manifest.shape
+        shape = (count, entry.tokens, width)
+        if self._manifest.format == "parquet":
+            if verify and (number, 0) not in self._checked:
                 self._compare(digest_file(path), entry.digest, entry, "")
-                self._checked.add((number, -1))
+                self._checked.add((number, 0))
             return read_parquet(path, shape, lengths, self._manifest.dtype)
-        except FileNotFoundError as error:
-            raise self._absent(entry) from error
+        hidden_LTH = self._map(number, path, shape)
+        self._fetch(number, path, shape, range(count) if layers is None else layers, verify=verify)
+        return hidden_LTH
 
-    def _check_layers(
-        self, hidden_LTH: np.ndarray, entry: BlockEntry, number: int, layers: Iterable[int]
+    def _map(self, number: int, path: Path, shape: tuple[int, int, int]) -> np.ndarray:
+        """Maps are kept: the second pass finds its pages in place, and does not fault once more on each."""
+        with self._lock:
+            if number in self._maps:
+                self._maps.move_to_end(number)
+                return self._maps[number]
+        hidden_LTH = map_npy(path, shape, self._manifest.dtype)
+        with self._lock:
+            self._maps[number] = hidden_LTH
+            if len(self._maps) > MAPS:
+                self._maps.popitem(last=False)
+        return hidden_LTH
+
+    def _fetch(
+        self, number: int, path: Path, shape: tuple[int, int, int], layers: Iterable[int], *, verify: bool
     ) -> None:
-        for layer in layers:
-            if (number, layer) not in self._checked:
-                found = layer_digest(hidden_LTH[layer])
-                self._compare(found, entry.layers[layer], entry, f" in {self._manifest.layers[layer]}")
-                self._checked.add((number, layer))
+        """Bring layers into the page cache, and check those that have not been checked."""
+        with path.open("rb", buffering=0) as file:
+            size = shape[1] * shape[2] * stored_dtype(self._manifest.dtype).itemsize
+            header = os.fstat(file.fileno()).st_size - size * shape[0]
+            for layer in layers:
+                start = header + layer * size
+                if not verify:
+                    advise(file.fileno(), start, size)
+                elif (number, layer) not in self._checked:
+                    entry = self._blocks[number]
+                    found = digest_range(file.fileno(), start, size)
+                    self._compare(found, entry.layers[layer], entry, f" in {self._manifest.layers[layer]}")
+                    self._checked.add((number, layer))
 
     def _compare(self, found: str, expected: str, entry: BlockEntry, where: str) -> None:
         if found != expected:
@@ -106,24 +128,23 @@ class BlockReader:
                 do=REPAIR,
             )
 
-    def _absent(self, entry: BlockEntry) -> StoreError:
-        return StoreError("is missing", where=f"{self._folder.url}/{entry.file}", do=REPAIR)
+
+def advise(handle: int, start: int, size: int) -> None:
+    """Ask the system for bytes ahead of their use; a single request is capped, so there are several."""
+    for offset in range(start, start + size, ADVICE_BYTES):
+        os.posix_fadvise(handle, offset, min(ADVICE_BYTES, start + size - offset), os.POSIX_FADV_WILLNEED)
 
 
-def _advise(path: Path, hidden_LTH: np.ndarray, layers: Iterable[int], manifest: Manifest) -> None:
-    """Ask the system for the bytes ahead of their use; one request is capped, so there are several."""
-    if manifest.format != "npy":
-        return
-    size = hidden_LTH[0].nbytes
-    header = len(npy_header(hidden_LTH.shape, manifest.dtype))
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        for layer in layers:
-            start = header + layer * size
-            for offset in range(start, start + size, ADVICE_BYTES):
-                os.posix_fadvise(handle, offset, ADVICE_BYTES, os.POSIX_FADV_WILLNEED)
-    finally:
-        os.close(handle)
+def digest_range(handle: int, start: int, size: int) -> str:
+    """The layer digest of a part of a file. Plain reads: a cold disk is far slower through a map."""
+    state, buffer = xxhash.xxh3_64(), memoryview(bytearray(READ_BYTES))
+    while size > 0:
+        count = os.preadv(handle, [buffer[: min(size, READ_BYTES)]], start)
+        if count == 0:
+            break
+        state.update(buffer[:count])
+        start, size = start + count, size - count
+    return state.hexdigest()
 
 
 def read_ahead(parts: Sequence[Part], read: Callable[[int], Block]) -> Iterator[Block]:

@@ -52,6 +52,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--name", help="of the run's folder (default: TASK-SPACE-1, -2, …)")
     parser.add_argument("--resume", metavar="RUN", help="go on with a run: its name, or its folder")
     parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="FOLDER", help="default: runs")
+    parser.add_argument("--data", metavar="PATH", help="check that the store was made of this data")
     parser.add_argument("--dry-run", action="store_true", help="print heads, sizes and costs; do nothing")
     parser.add_argument(
         "--shape", metavar="LxH", help="with --dry-run: stands in for a store, such as 25x1024"
@@ -87,6 +88,7 @@ def to_config(args: Namespace) -> TuneConfig:
         seed=args.seed,
         name=resume.name if resume else args.name,
         resume=resume is not None,
+        data=args.data,
         runs=resume.parent if resume and resume.parent != Path() else args.runs,
     )
 

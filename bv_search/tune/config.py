@@ -22,6 +22,7 @@ class TuneConfig:
     seed: int = 0
     name: str | None = None
     resume: bool = False
+    data: str | None = None  # what the store must have been made of
     runs: Path = Path("runs")
 
 

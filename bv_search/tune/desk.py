@@ -85,10 +85,13 @@ class Desk:
     def drain(self) -> None:
         """Wait for the segments under way: what they learned is not thrown away."""
         while self._crew.running:
-            self.collect(wait=True)
+            self.collect(wait=None)
 
-    def collect(self, *, wait: bool = False) -> dict[str, dict[str, Any]]:
-        """What trials have to hear: scores of heads that came to a stop of theirs, and failures."""
+    def collect(self, *, wait: float | None = 0.0) -> dict[str, dict[str, Any]]:
+        """What trials have to hear: scores of heads that came to a stop of theirs, and failures.
+
+        Waits so many seconds for a segment to end, or with None as long as it takes.
+        """
         posts: dict[str, dict[str, Any]] = {}
         for end in self._crew.finished(wait=wait):
             order: Order = end.job.about
@@ -113,7 +116,7 @@ class Desk:
             return
         states = [self._recorder.state(trial, self._positions[trial]) for trial in trials]
         self._crew.submit(Job(method="final", arguments=(states,), about=trials))
-        (end,) = self._crew.finished(wait=True)
+        (end,) = self._crew.finished(wait=None)
         if not isinstance(end.result, Lost):
             for final in end.result:
                 self._record_final(final)

@@ -16,6 +16,8 @@ from bv_search.tune.board import PARKED, TRIAL
 from bv_search.tune.desk import Desk
 from bv_search.tune.lot import PROCESSES, Lot
 
+PULSE_SECONDS = 0.5  # Tune's loop does not rest where no trial runs: it would take a core from the heads
+
 
 class Parking(TrialScheduler):
     def __init__(self, inner: TrialScheduler, *, desk: Desk, lot: Lot, board: Any) -> None:
@@ -61,7 +63,10 @@ class Parking(TrialScheduler):
 
     def choose_trial_to_run(self, tune_controller: Any) -> Trial | None:
         self._post(self._desk.collect())
-        self._desk.dispatch(all_are_in=self._lot.is_still and not self._posted)
+        is_still = self._lot.is_still and not self._posted
+        self._desk.dispatch(all_are_in=is_still)
+        if is_still:
+            self._post(self._desk.collect(wait=PULSE_SECONDS))
         return self._wake(tune_controller)
 
     def debug_string(self) -> str:

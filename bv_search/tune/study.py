@@ -8,6 +8,7 @@ from typing import Any
 
 from bv_search.errors import RunError, SpaceError, StoreError, UnknownName, UserError
 from bv_search.run.folder import Run
+from bv_search.run.roles import check_data
 from bv_search.run.study import Study
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
@@ -64,8 +65,9 @@ def count_trials(config: TuneConfig, space: Space) -> int:
     return min(config.trials or points, points)
 
 
-def open_store(place: str) -> Store:
+def open_store(place: str, data: str | None = None) -> Store:
     store = Store.open(place)
+    check_data(store, data)
     for role in (Role.TRAIN, Role.SELECT, Role.REPORT):
         if not store.splits(role):
             found = ", ".join(store.manifest.splits)
@@ -76,7 +78,7 @@ def open_store(place: str) -> Store:
 def _begin(config: TuneConfig) -> OpenStudy:
     space = load_space(config)
     searcher, trials = choose_searcher(config, space), count_trials(config, space)
-    store = open_store(config.store)
+    store = open_store(config.store, config.data)
     name = config.name or _free_name(config.runs, f"{store.task.name}-{space.name}")
     baseline = store.manifest.baseline
     study = Study(
@@ -101,7 +103,7 @@ def _resume(config: TuneConfig) -> OpenStudy:
     """Go on with a run as it was begun; only the number of trials may change."""
     run = Run.open(config.runs / str(config.name))
     study = run.study
-    store = open_store(study.store)
+    store = open_store(study.store, config.data)
     if store.digest != study.store_digest:
         raise RunError(
             "was made on another store",

@@ -120,14 +120,12 @@ class Crew:
         worker = self._idle.popleft()
         self._running[getattr(worker, job.method).remote(*job.arguments)] = (worker, job, time.monotonic())
 
-    def finished(self, *, wait: bool = False) -> list[Ended]:
-        """Jobs that ended since the last call; with `wait`, at least one if any runs."""
+    def finished(self, *, wait: float | None) -> list[Ended]:
+        """Jobs that ended since the last call; the first is waited for, with None as long as it takes."""
         if not self._running:
             return []
-        references = list(self._running)
-        done, _ = ray.wait(references, num_returns=len(references), timeout=0)
-        if not done and wait:
-            done, _ = ray.wait(references, num_returns=1)
+        first, _ = ray.wait(list(self._running), num_returns=1, timeout=wait)
+        done = first and ray.wait(list(self._running), num_returns=len(self._running), timeout=0)[0]
         return [self._collect(reference) for reference in done]
 
     def dismiss(self) -> None:

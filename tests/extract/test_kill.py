@@ -33,12 +33,10 @@ class Extraction:
         ]
 
     def start(self, workers: int) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*self._command, "--workers", str(workers)],
-            stdout=(self.place.parent / "out").open("w"),
-            stderr=(self.place.parent / "err").open("w"),
-            text=True,
-        )
+        with (self.place.parent / "out").open("w") as out, (self.place.parent / "err").open("w") as err:
+            return subprocess.Popen(
+                [*self._command, "--workers", str(workers)], stdout=out, stderr=err, text=True
+            )
 
     def finish(self, workers: int = 0) -> dict[str, object]:
         process = self.start(workers)

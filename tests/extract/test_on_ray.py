@@ -21,6 +21,12 @@ def ray() -> Iterator[None]:
         yield
 
 
+def test_a_cluster_of_ones_own_listens_to_nobody_outside(ray: None) -> None:
+    import ray as running
+
+    assert [node["NodeManagerAddress"] for node in running.nodes()] == ["127.0.0.1"]
+
+
 def test_two_workers_write_the_bytes_of_one_process(
     ray: None, extract: Extract, config: Callable[..., ExtractConfig], tmp_path: Path
 ) -> None:

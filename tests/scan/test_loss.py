@@ -41,3 +41,44 @@ def test_regression_losses_are_squares() -> None:
     found = regression_losses(logits_KN1, torch.ones(2), torch.tensor([[1.0], [4.0]]))
 
     assert found.tolist() == [4.0, 2.0]
+
+
+def test_label_smoothing_is_each_heads_own() -> None:
+    logits_KNC, labels_N1 = torch.randn(3, 5, 4), torch.tensor([[0.0], [2.0], [1.0], [3.0], [0.0]])
+    shares = [0.0, 0.1, 0.5]
+
+    found = classification_losses(logits_KNC, torch.ones(5), labels_N1, torch.tensor(shares))
+
+    expected = [
+        functional.cross_entropy(head, labels_N1[:, 0].long(), reduction="sum", label_smoothing=share)
+        for head, share in zip(logits_KNC, shares, strict=True)
+    ]
+    torch.testing.assert_close(found, torch.stack(expected))
+
+
+def test_spans_are_smoothed_over_a_windows_own_tokens() -> None:
+    lengths = [3, 6, 2]
+    logits_KTC, shares = torch.randn(2, 11, 2), [0.2, 0.0]
+    labels_N2 = torch.tensor([[0.0, 2.0], [1.0, 4.0], [0.0, 0.0]])
+
+    found = span_losses(logits_KTC, torch.tensor(lengths), labels_N2, torch.tensor(shares))
+
+    expected = [
+        sum(
+            float(functional.cross_entropy(window[:, side], labels[side].long(), label_smoothing=share)) / 2
+            for window, labels in zip(torch.split(head, lengths), labels_N2, strict=True)
+            for side in range(2)
+        )
+        for head, share in zip(logits_KTC, shares, strict=True)
+    ]
+    torch.testing.assert_close(found, torch.tensor(expected))
+
+
+def test_smoothing_leaves_finite_gradients_beside_padding() -> None:
+    logits_KTC = torch.randn(1, 11, 2, requires_grad=True)
+    lengths_N, labels_N2 = torch.tensor([3, 6, 2]), torch.zeros(3, 2)
+
+    torch.autograd.backward(span_losses(logits_KTC, lengths_N, labels_N2, torch.tensor([0.1])).sum())
+
+    assert logits_KTC.grad is not None
+    assert logits_KTC.grad.isfinite().all()

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load
 
 from bv_search.scan.scanner import Outcome, Scanner, Start
 from bv_search.scan.state import HeadState
@@ -31,13 +32,22 @@ def weights(outcome: Outcome) -> torch.Tensor:
     return torch.cat([state.weights[name].flatten() for name in sorted(state.weights) if name != "bias_C"])
 
 
-@pytest.mark.parametrize("batch", [16, 48])
-def test_two_segments_give_what_one_gives(store: Store, batch: int) -> None:
-    """Cut in the middle of a batch, too: pending gradients travel with the head."""
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"batch": 16},
+        {"batch": 48},
+        {"dropout": 0.3, "label_smoothing": 0.1},
+        {"head": {"kind": "xception-mod", "size": 6, "channels": 4, "blocks": 1}},
+    ],
+    ids=["a step each", "steps of three", "dropout", "batch norm"],
+)
+def test_two_segments_give_what_one_gives(store: Store, settings: dict[str, Any]) -> None:
+    """Cut in the middle of a batch, too: pending gradients travel with the head, and so do statistics."""
     scanner = Scanner(store.path)
-    (whole,) = scanner.segment([start(batch=batch, epochs=2)], 26, score=())
+    (whole,) = scanner.segment([start(epochs=2, **settings)], 26, score=())
 
-    (first,) = scanner.segment([start(batch=batch, epochs=2)], 5, score=())
+    (first,) = scanner.segment([start(epochs=2, **settings)], 5, score=())
     (second,) = scanner.segment([first.state or b""], 26, score=())
 
     assert torch.equal(weights(second), weights(whole))
@@ -87,6 +97,25 @@ def test_final_answers_cover_both_roles(store: Store) -> None:
     assert len(final.report.logits) == store.split("dev").windows
     assert final.report.interval[0] <= final.report.score <= final.report.interval[1]
     assert final.parameters == weights(outcome).numel() + 2
+
+
+def test_statistics_are_saved_with_a_head_and_not_counted_among_its_parameters(store: Store) -> None:
+    scanner = Scanner(store.path)
+    head = {"kind": "xception-mod", "size": 6, "channels": 4, "blocks": 1}
+    (outcome,) = scanner.segment([start(head=head)], 13, score=())
+    state = HeadState.from_bytes(outcome.state or b"")
+
+    (final,) = scanner.final([outcome.state or b""])
+
+    statistics = {name for name in state.weights if name.endswith((".mean_F", ".variance_F"))}
+    assert state.mean.keys() == state.weights.keys() - statistics
+    assert len(statistics) == 2 * 7
+    assert load(final.weights).keys() == state.weights.keys()
+    assert final.parameters == sum(tensor.numel() for tensor in state.mean.values())
+    assert not torch.equal(
+        state.weights["branches.0.exit.norm.mean_F"],
+        torch.zeros_like(state.mean["branches.0.exit.norm.scale_F"]),
+    )
 
 
 def test_bfloat16_stores_are_widened(tmp_path: Path) -> None:

@@ -33,6 +33,9 @@ def test_a_fraction_of_the_data_is_whole_micro_batches() -> None:
         ({"epochs": 1.5}, "a whole number above 0"),
         ({"data_fraction": 1.1}, "up to 1"),
         ({"warmup": 1.0}, "below 1"),
+        ({"dropout": 1.0}, "from 0 to below 1"),
+        ({"dropout": -0.1}, "from 0 to below 1"),
+        ({"label_smoothing": "some"}, "from 0 to below 1"),
         ({"schedule": "steps"}, "constant, linear, cosine"),
     ],
 )

@@ -28,7 +28,8 @@ def test_a_dry_run_of_classification_heads(capsys: pytest.CaptureFixture[str]) -
     assert run("--space", "paper-classification", "--dry-run", "--shape", "26x1024", "--json") == 0
 
     heads = json.loads(capsys.readouterr().out.splitlines()[-1])["heads"]
-    assert [head["parameters"] for head in heads] == [2_077, 398_499, 398_472]
+    parameters = [head["parameters"] for head in heads]
+    assert parameters == [2_077, 398_499, 398_472, 264_066, 266_114, 20_662_106]
 
 
 def test_a_dry_run_on_a_store_says_what_a_search_costs(

@@ -1,14 +1,37 @@
 """Branches: each maps the hidden states to its share of a head's outputs.
 
 A head is the sum of its branches and a bias: the dense layer on concatenated features *is* the sum of
-dense layers on each, so every paper head is a list of branches. Each kind knows how to run many of
-itself, from different heads, as one wide operation.
+dense layers on each, so every paper head is a list of branches. Light kinds know how to run many of
+themselves, from different heads, as one wide operation; heavy ones take turns.
 """
 
 from bv_search.heads.branches.adapter import LayerAdapters, SharedAdapter
-from bv_search.heads.branches.branch import Branch
+from bv_search.heads.branches.branch import Branch, Solo
+from bv_search.heads.branches.flat_adapter import FlatAdapter
+from bv_search.heads.branches.inception import Inception
 from bv_search.heads.branches.last import Last
+from bv_search.heads.branches.ngrams import FeatureNgrams, TokenNgrams
 from bv_search.heads.branches.pooled import Pooled
 from bv_search.heads.branches.pooled_adapter import PooledAdapter
+from bv_search.heads.branches.width_cnn import WidthCnn
+from bv_search.heads.branches.windows import Windows
+from bv_search.heads.branches.xception import Xception
+from bv_search.heads.branches.xception_mod import XceptionMod
 
-__all__ = ["Branch", "Last", "LayerAdapters", "Pooled", "PooledAdapter", "SharedAdapter"]
+__all__ = [
+    "Branch",
+    "FeatureNgrams",
+    "FlatAdapter",
+    "Inception",
+    "Last",
+    "LayerAdapters",
+    "Pooled",
+    "PooledAdapter",
+    "SharedAdapter",
+    "Solo",
+    "TokenNgrams",
+    "WidthCnn",
+    "Windows",
+    "Xception",
+    "XceptionMod",
+]

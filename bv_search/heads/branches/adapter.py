@@ -12,6 +12,7 @@ from torch import Generator, Tensor, nn
 from torch.nn import functional
 
 from bv_search.heads.branches.branch import Branch, glorot
+from bv_search.heads.branches.windows import Windows
 
 
 class _Adapter(Branch):
@@ -22,19 +23,16 @@ class _Adapter(Branch):
         self.size = size
         self.dense_LAC = nn.Parameter(torch.empty(layers, size, outputs))
 
-    @property
-    def activations(self) -> int:
+    def kept(self, tokens: int) -> int:
         layers, size, _ = self.dense_LAC.shape
-        return 4 * layers * size
+        return 4 * tokens * layers * size
 
     def _initialise_dense(self, generator: Generator) -> None:
         layers, size, outputs = self.dense_LAC.shape
         glorot(self.dense_LAC, generator, fan_in=layers * size, fan_out=outputs)
 
-
-def _read_out(branches: Sequence[_Adapter], features_LTA: Tensor) -> list[Tensor]:
-    parts = torch.split(features_LTA, [branch.size for branch in branches], dim=2)
-    return [torch.bmm(part, b.dense_LAC).sum(dim=0) for part, b in zip(parts, branches, strict=True)]
+    def _read_out(self, features_LTA: Tensor, windows: Windows) -> Tensor:
+        return torch.bmm(self.drop(features_LTA, windows), self.dense_LAC).sum(dim=0)
 
 
 class SharedAdapter(_Adapter):
@@ -51,12 +49,10 @@ class SharedAdapter(_Adapter):
         self._initialise_dense(generator)
 
     @classmethod
-    def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor) -> list[Tensor]:
-        layers, tokens, width = hidden_LTH.shape
-        down = torch.cat([branch.down_HA for branch in branches], dim=1)
-        bias = torch.cat([branch.bias_A for branch in branches])
-        features = functional.gelu(torch.addmm(bias, hidden_LTH.reshape(layers * tokens, width), down))
-        return _read_out(branches, features.view(layers, tokens, -1))
+    def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:
+        down = [branch.down_HA for branch in branches]
+        parts = narrow(hidden_LTH, down, [branch.bias_A for branch in branches])
+        return [b._read_out(part, windows) for b, part in zip(branches, parts, strict=True)]
 
 
 class LayerAdapters(_Adapter):
@@ -73,7 +69,17 @@ class LayerAdapters(_Adapter):
         self._initialise_dense(generator)
 
     @classmethod
-    def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor) -> list[Tensor]:
+    def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:
         down = torch.cat([branch.down_LHA for branch in branches], dim=2)
         bias = torch.cat([branch.bias_L1A for branch in branches], dim=2)
-        return _read_out(branches, functional.gelu(torch.baddbmm(bias, hidden_LTH, down)))
+        features_LTA = functional.gelu(torch.baddbmm(bias, hidden_LTH, down))
+        parts = torch.split(features_LTA, [branch.size for branch in branches], dim=2)
+        return [b._read_out(part, windows) for b, part in zip(branches, parts, strict=True)]
+
+
+def narrow(hidden_LTH: Tensor, down_HA: Sequence[Tensor], bias_A: Sequence[Tensor]) -> Sequence[Tensor]:
+    """features_LTA of each shared adapter, by one wide matmul."""
+    layers, tokens, width = hidden_LTH.shape
+    hidden = hidden_LTH.reshape(layers * tokens, width)
+    features = functional.gelu(torch.addmm(torch.cat(list(bias_A)), hidden, torch.cat(list(down_HA), dim=1)))
+    return torch.split(features.view(layers, tokens, -1), [bias.shape[0] for bias in bias_A], dim=2)

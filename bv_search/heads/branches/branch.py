@@ -1,6 +1,7 @@
 """The contract of a branch.
 
-Shapes: L layers, T tokens of all windows back to back, H width, C outputs, A adapter size, K branches.
+Shapes: L layers, T tokens of all windows back to back, H width, C outputs, A adapter size, K branches,
+F features, W places along a width.
 """
 
 from abc import ABC, abstractmethod
@@ -9,18 +10,22 @@ from typing import Self
 
 from torch import Generator, Tensor, nn
 
+from bv_search.heads.branches.dropout import Dropout
+from bv_search.heads.branches.windows import Windows
+
 
 class Branch(nn.Module, ABC):
     """Maps hidden_LTH to its share of the outputs, out_TC; branches with one `fuse_key` run as one."""
+
+    dropout: Dropout | None = None
 
     @property
     def fuse_key(self) -> Hashable:
         return type(self)
 
-    @property
     @abstractmethod
-    def activations(self) -> int:
-        """Numbers that a training step keeps for each token: what its memory is planned by."""
+    def kept(self, tokens: int) -> int:
+        """Numbers that a training step over so many tokens keeps: what its memory is planned by."""
 
     @abstractmethod
     def initialise(self, generator: Generator) -> None:
@@ -28,15 +33,38 @@ class Branch(nn.Module, ABC):
 
     @classmethod
     @abstractmethod
-    def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor) -> list[Tensor]:
+    def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:
         """out_TC of every branch, from one reading of the hidden states.
 
         Branch k's result depends on nothing of the others: not on their number, order or values
         (a diverged one beside it included), beyond the rounding of a wider matmul.
         """
 
-    def forward(self, hidden_LTH: Tensor) -> Tensor:
-        return self.fused([self], hidden_LTH)[0]
+    def forward(self, hidden_LTH: Tensor, windows: Windows) -> Tensor:
+        return self.fused([self], hidden_LTH, windows)[0]
+
+    def drop(self, features: Tensor, windows: Windows, part: int = 0) -> Tensor:
+        """What the dense layer sees of the features: all of them while scoring."""
+        if self.dropout is None or windows.step is None:
+            return features
+        return self.dropout(features, windows.step, part)
+
+
+class Solo(Branch):
+    """A branch that takes its turn: what it does is too heavy for a wider operation to be faster.
+
+    Measured on CPU: grouped convolutions of K heads took 1.2 to 2.2 times as long as one after the other.
+    In return its numbers are the same to the last bit alone and in any pack, which deep heads need:
+    they amplify rounding.
+    """
+
+    @classmethod
+    def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:
+        return [branch.alone(hidden_LTH, windows) for branch in branches]
+
+    @abstractmethod
+    def alone(self, hidden_LTH: Tensor, windows: Windows) -> Tensor:
+        """out_TC."""
 
 
 def glorot(weight: Tensor, generator: Generator, *, fan_in: int, fan_out: int) -> None:

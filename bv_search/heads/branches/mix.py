@@ -27,3 +27,10 @@ class Mix(nn.Module):
 
 def stack_mixes(mixes: Sequence[Mix], like: Tensor) -> Tensor:
     return torch.stack([mix.weights_L().to(like.device) for mix in mixes])
+
+
+def mix_layers(mixes: Sequence[Mix], hidden_LTH: Tensor) -> Tensor:
+    """pooled_KTH: K mixes are one matmul."""
+    _, tokens, width = hidden_LTH.shape
+    pooled = stack_mixes(mixes, hidden_LTH) @ hidden_LTH.reshape(-1, tokens * width)
+    return pooled.view(len(mixes), tokens, width)

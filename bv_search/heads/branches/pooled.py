@@ -1,7 +1,8 @@
 """A mix of the layers, then the dense layer.
 
 Projected first, mixed after: both are linear, and a wide matmul that keeps C numbers a token moves far
-less memory than a mix that keeps H for each of K branches.
+less memory than a mix that keeps H for each of K branches. Dropout stands between the two, so branches
+that have it mix first.
 """
 
 from collections.abc import Hashable, Sequence
@@ -11,7 +12,8 @@ import torch
 from torch import Generator, Tensor, nn
 
 from bv_search.heads.branches.branch import Branch, glorot
-from bv_search.heads.branches.mix import Mix, stack_mixes
+from bv_search.heads.branches.mix import Mix, mix_layers, stack_mixes
+from bv_search.heads.branches.windows import Windows
 
 
 class Pooled(Branch):
@@ -22,19 +24,23 @@ class Pooled(Branch):
 
     @property
     def fuse_key(self) -> Hashable:
-        return type(self), self.dense_HC.shape
+        return type(self), self.dense_HC.shape, self.dropout is None
 
     def initialise(self, generator: Generator) -> None:
         self.mix.initialise()
         width, outputs = self.dense_HC.shape
         glorot(self.dense_HC, generator, fan_in=width, fan_out=outputs)
 
-    @property
-    def activations(self) -> int:
-        return 2 * (self.mix.layers + 1) * self.dense_HC.shape[1]
+    def kept(self, tokens: int) -> int:
+        width, outputs = self.dense_HC.shape
+        return tokens * (2 * (self.mix.layers + 1) * outputs + (3 * width if self.dropout else 0))
 
     @classmethod
-    def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor) -> list[Tensor]:
+    def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:
+        if branches[0].dropout is not None:
+            pooled_KTH = mix_layers([branch.mix for branch in branches], hidden_LTH)
+            pairs = zip(branches, pooled_KTH, strict=True)
+            return [b.drop(pooled_TH, windows) @ b.dense_HC for b, pooled_TH in pairs]
         layers, tokens, width = hidden_LTH.shape
         mixes_KL = stack_mixes([branch.mix for branch in branches], hidden_LTH)
         dense_HKC = torch.stack([branch.dense_HC for branch in branches], dim=1)

@@ -1,0 +1,46 @@
+"""Batch norm over the tokens of a micro-batch; padding is never among them."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+EPSILON = 1e-3  # Keras's, as in the source work
+LEAST_SHARE = 0.05  # of the newest micro-batch in the running statistics
+
+
+class BatchNorm(nn.Module):
+    """Trains on each micro-batch's own statistics, scores with the running ones.
+
+    These are buffers: not trained, but saved with the head. The newest micro-batch counts 1 / steps at first,
+    so that the statistics are of use after the few steps that a small data set has.
+    """
+
+    mean_F: Tensor
+    variance_F: Tensor
+
+    def __init__(self, features: int) -> None:
+        super().__init__()
+        self.scale_F = nn.Parameter(torch.ones(features))
+        self.shift_F = nn.Parameter(torch.zeros(features))
+        self.register_buffer("mean_F", torch.zeros(features))
+        self.register_buffer("variance_F", torch.ones(features))
+
+    def initialise(self) -> None:
+        nn.init.ones_(self.scale_F)
+        nn.init.zeros_(self.shift_F)
+        nn.init.zeros_(self.mean_F)
+        nn.init.ones_(self.variance_F)
+
+    def forward(self, x: Tensor, step: int | None) -> Tensor:
+        """x_TF, or x_TFW with places along the width that count like tokens."""
+        alone = x.numel() == x.shape[1]  # a single value is its own mean: only the running ones are of use
+        return functional.batch_norm(
+            x,
+            self.mean_F,
+            self.variance_F,
+            self.scale_F,
+            self.shift_F,
+            training=step is not None and not alone,
+            momentum=max(1.0 / ((step or 0) + 1), LEAST_SHARE),
+            eps=EPSILON,
+        )

@@ -1,0 +1,35 @@
+"""What a head is, before it has weights. Free of torch: searchers and dry runs read it too."""
+
+from bv_search.heads.config.adapters import (
+    AdapterHead,
+    FlatAdapterHead,
+    PooledAdapterHead,
+    PoolingHead,
+    TwoAdaptersHead,
+)
+from bv_search.heads.config.convolutions import CnnHead, NgramHead
+from bv_search.heads.config.deep import InceptionHead, XceptionHead, XceptionModHead
+from bv_search.heads.config.fit import check_fit
+from bv_search.heads.config.head import HeadConfig, Pooling, Readout
+from bv_search.heads.config.kinds import CONFIGS, head_from_json
+from bv_search.heads.config.shape import HeadShape
+
+__all__ = [
+    "CONFIGS",
+    "AdapterHead",
+    "CnnHead",
+    "FlatAdapterHead",
+    "HeadConfig",
+    "HeadShape",
+    "InceptionHead",
+    "NgramHead",
+    "PooledAdapterHead",
+    "Pooling",
+    "PoolingHead",
+    "Readout",
+    "TwoAdaptersHead",
+    "XceptionHead",
+    "XceptionModHead",
+    "check_fit",
+    "head_from_json",
+]

@@ -1,0 +1,51 @@
+"""Whether a head makes sense on a store and its task: found out before any work."""
+
+from bv_search.errors import HeadError
+from bv_search.heads.config.adapters import FlatAdapterHead
+from bv_search.heads.config.head import HeadConfig
+from bv_search.heads.config.shape import HeadShape
+
+
+def check_fit(config: HeadConfig, shape: HeadShape) -> None:
+    """Raises HeadError, one clear line, where the head does not fit."""
+    if shape.width < config.narrowest:
+        raise HeadError(
+            "the hidden states are too narrow for it",
+            where=config.name,
+            expected=f"{config.narrowest} or more",
+            found=shape.width,
+        )
+    if shape.per_token:
+        _check_spans(config)
+    elif shape.tokens == 1 and config.reads_all_tokens:
+        raise HeadError(
+            "needs all tokens of a window",
+            where=config.name,
+            expected="a store with all of them",
+            found="one token a window",
+            do="extract with --tokens all, or leave this head out",
+        )
+    if isinstance(config, FlatAdapterHead) and (shape.tokens or 0) > config.tokens:
+        raise HeadError(
+            "windows can be longer than it",
+            where=config.name,
+            expected=f"tokens: {shape.tokens} or more",
+            found=config.tokens,
+        )
+
+
+def _check_spans(config: HeadConfig) -> None:
+    if config.for_windows:
+        raise HeadError(
+            "answers for whole windows",
+            where=config.name,
+            expected="a task of classification or regression",
+            found="spans, which are answered token by token",
+            do="leave this head out",
+        )
+    if config.readout != "first":
+        raise HeadError(
+            f"has the readout {config.readout}, and spans are answered token by token",
+            where=config.name,
+            do="leave readout out",
+        )

@@ -1,0 +1,67 @@
+"""Benchmarks run, take turns, and say what they compare."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from bv_search.bench.__main__ import COMMAND
+from bv_search.bench.arms import Measured, ratio, take_turns
+from bv_search.command import Progress, main
+
+
+def test_arms_take_turns_and_the_warm_round_does_not_count() -> None:
+    turns: list[str] = []
+
+    def arm(name: str) -> float:
+        turns.append(name)
+        return 10.0
+
+    arms = {"a": lambda: arm("a"), "b": lambda: arm("b")}
+    measured = take_turns(arms, unit="tokens", rounds=2, progress=Progress(quiet=True))
+    assert turns == ["a", "b"] * 3
+    assert len(measured["a"].rounds) == 2
+    assert measured["a"].to_json()["tokens"] == 10
+
+
+def test_a_ratio_is_taken_within_rounds() -> None:
+    measured = {
+        "fast": Measured(unit="bytes", rounds=(20.0, 2.0, 200.0), amount=1.0),
+        "slow": Measured(unit="bytes", rounds=(10.0, 1.0, 50.0), amount=1.0),
+    }
+    assert ratio(measured, "fast", "slow") == 2.0
+
+
+def test_extraction_is_compared_with_a_bare_forward_loop(
+    tiny_encoder: Path,
+    generated_data: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = ["--encoder", str(tiny_encoder), "--data", str(generated_data), "--windows", "64"]
+    assert main(COMMAND, ["extract", *options, "--rounds", "1", "--json", "--quiet"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert set(said) == {"arms", "ratios"}
+    assert {"extract / bare", "extract / bare padded to maximum"} <= set(said["ratios"])
+    assert all(arm["tokens_per_second"] > 0 for arm in said["arms"].values())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_reading_is_compared_with_pread_and_hdf5(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("h5py")
+    monkeypatch.chdir(tmp_path)
+    assert main(COMMAND, ["store", "--megabytes", "48", "--rounds", "1", "--json", "--quiet"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["ratios"]["scan / HDF5 in random batches"] > 1
+    assert said["ratios"]["time of one layer / time of all"] < 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_is_missing_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(COMMAND, ["extract"]) == 2
+    assert "needs --encoder" in capsys.readouterr().err
+    assert main(COMMAND, ["tea"]) == 2

@@ -1,0 +1,58 @@
+"""A head that makes no sense on a store is refused before any work, in one line."""
+
+from dataclasses import replace
+
+import pytest
+
+from bv_search.errors import HeadError
+from bv_search.heads.config import (
+    FlatAdapterHead,
+    HeadConfig,
+    HeadShape,
+    InceptionHead,
+    NgramHead,
+    PoolingHead,
+    XceptionHead,
+    XceptionModHead,
+    check_fit,
+)
+from bv_search.heads.head import Head
+
+SPANS = HeadShape(layers=7, width=32, outputs=2, per_token=True, tokens=386)
+TOKENS = HeadShape(layers=7, width=32, outputs=2, per_token=False, tokens=128)
+ONE_TOKEN = replace(TOKENS, tokens=1)
+
+
+@pytest.mark.parametrize(
+    ("config", "shape", "message"),
+    [
+        (NgramHead(), ONE_TOKEN, "needs all tokens of a window; .* found one token a window"),
+        (InceptionHead(), ONE_TOKEN, "needs all tokens of a window"),
+        (XceptionModHead(), ONE_TOKEN, "needs all tokens of a window"),
+        (PoolingHead(readout="mean"), ONE_TOKEN, "needs all tokens .* extract with --tokens all"),
+        (FlatAdapterHead(), ONE_TOKEN, "needs all tokens of a window"),
+        (FlatAdapterHead(), SPANS, "answers for whole windows; .* found spans"),
+        (XceptionHead(), SPANS, "answers for whole windows"),
+        (PoolingHead(readout="mean"), SPANS, "has the readout mean"),
+        (FlatAdapterHead(tokens=100), TOKENS, "expected tokens: 128 or more; found 100"),
+        (XceptionHead(), replace(TOKENS, width=8), "too narrow for it; expected 9 or more; found 8"),
+    ],
+    ids=lambda value: value.name if isinstance(value, HeadConfig) else None,
+)
+def test_what_does_not_fit_is_one_clear_line(config: HeadConfig, shape: HeadShape, message: str) -> None:
+    for refuse in (check_fit, Head):
+        with pytest.raises(HeadError, match=message) as caught:
+            refuse(config, shape)
+        assert str(caught.value).startswith(config.name)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("width", [9, 10, 11, 12, 17, 32])
+def test_an_xception_works_from_its_least_width_on(width: int) -> None:
+    for form in ("abbreviated", "full"):
+        check_fit(XceptionHead(form=form), replace(TOKENS, width=width))
+
+
+def test_without_a_known_length_nothing_is_refused_for_it() -> None:
+    for config in (NgramHead(), FlatAdapterHead(tokens=5), PoolingHead(readout="mean")):
+        check_fit(config, replace(TOKENS, tokens=None))
