@@ -9,10 +9,12 @@ from bv_search.command import Command, Progress, Result, main, positive_int
 EXAMPLES = """
   bv-search bench extract --encoder stages/squad/0.3 --data squad/    extraction against a bare forward loop
   bv-search bench store                                               reading against pread and HDF5
+  bv-search bench scan --store stores/squad                            one pass for a pack of heads
   bv-search bench store --store stores/squad                          the same on a store of yours
 """
 
 BENCHMARKS = {
+    "scan": "training a pack of heads against one head after another",
     "extract": "extraction against a bare forward loop over the same windows",
     "store": "reading a store against pread of its bytes, and against HDF5 in random batches",
 }
@@ -32,8 +34,12 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     extract.add_argument("--threads", type=positive_int, default=1, help="(default: %(default)s)")
     extract.add_argument("--batch-tokens", type=positive_int, help="of one forward pass (default: 1024)")
-    store = parser.add_argument_group("store")
-    store.add_argument("--store", metavar="STORE", help="a store with all tokens (default: a synthetic one)")
+    scan = parser.add_argument_group("scan")
+    scan.add_argument("--heads", type=positive_int, default=32, help="of a pack (default: %(default)s)")
+    store = parser.add_argument_group("store, scan")
+    store.add_argument(
+        "--store", metavar="STORE", help="with all tokens (default for store: a synthetic one)"
+    )
     store.add_argument(
         "--megabytes", type=positive_int, default=1024, help="read in a round (default: %(default)s)"
     )

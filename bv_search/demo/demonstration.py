@@ -72,11 +72,11 @@ def comparison(facts: Facts, stock: Stock) -> str:
             gap = each.delta
             line += f"  {gap.word} than the encoder: {gap.value:+.4f} [{gap.low:+.4f}, {gap.high:+.4f}]"
         lines.append(line)
+    if facts.unbeaten is not None:
+        lines.append(f"  {'ensemble':<19} no combination did better on select than {facts.unbeaten} alone")
     assert whole.interval is not None, "a stage after training has predictions"
-    score = whole.metrics["report"]["score"]
-    lines.append(
-        _line(f"encoder, {whole.fraction:g} epochs", score, whole.interval, whole.encoder.parameters)
-    )
+    score, size = whole.metrics["report"]["score"], facts.store.encoder_parameters
+    lines.append(_line(f"encoder, {whole.fraction:g} epochs", score, whole.interval, size))
     return "\n".join(lines)
 
 

@@ -1,9 +1,13 @@
 """What the demonstration makes once and keeps under a digest of its settings: data, encoder, stage, store."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+
+import torch
 
 from bv_search.command import Progress
 from bv_search.demo.encoder import EncoderSettings, build_encoder
@@ -59,10 +63,22 @@ def provide(settings: StockSettings, progress: Progress) -> Stock:
     folder = cache_folder() / f"demo-{digest}"
     with exclusive(folder / ".lock"):
         data = _data(folder / "data", settings, progress)
-        encoder = _encoder(folder / "encoder", data, settings, progress)
-        stage, whole = _stages(folder / "stages", encoder, data, settings, progress)
+        with one_thread():
+            encoder = _encoder(folder / "encoder", data, settings, progress)
+            stage, whole = _stages(folder / "stages", encoder, data, settings, progress)
         store = _store(folder / "store", stage, data, progress)
     return Stock(folder=folder, data=data, encoder=encoder, stage=stage, whole=whole, store=store)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """So small an encoder gains nothing from more, loses where cores are shared, and comes out another."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _data(place: Path, settings: StockSettings, progress: Progress) -> Path:

@@ -14,6 +14,7 @@ from bv_search import files
 from bv_search.errors import HeadError
 from bv_search.heads.branches import Branch
 from bv_search.heads.branches.dropout import Dropout
+from bv_search.heads.branches.norm import BatchNorm
 from bv_search.heads.config import HeadConfig, HeadShape, check_fit, head_from_json
 from bv_search.heads.recipe import branches
 
@@ -41,6 +42,11 @@ class Head(nn.Module):
 
     def typed_branches(self) -> list[Branch]:
         return [branch for branch in self.branches if isinstance(branch, Branch)]
+
+    @property
+    def normed(self) -> bool:
+        """Whether it has batch norm, and so statistics to gather."""
+        return any(isinstance(module, BatchNorm) for module in self.modules())
 
     def use_dropout(self, rate: float, seed: int) -> None:
         """While training, the dense layer misses this share of its features."""

@@ -14,7 +14,7 @@ from bv_search.store.store import StoreSplit
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    windows: slice  # rows of the split's index
+    windows: slice | np.ndarray  # rows of the split's index
     lengths_N: Tensor  # tokens of each window
     hidden_LTH: Tensor  # float32, windows back to back
 

@@ -1,15 +1,15 @@
 """The activation store: hidden states of every layer, on disk or in object storage.
 
-    layout.py     names of files, order of windows, borders of blocks
-    dtype.py      values in 16 bits
-    strict.py     JSON → dataclasses, strictly;  manifest.py  what a store is, and the digest of every file
-    part.py       a file written behind the back of whoever fills it
-    folder.py     local and remote files, whole or absent
-    block.py      one block: .npy, mapped, or Parquet
-    index.py      one row per window
-    reader.py     blocks fetched ahead and checked once
-    store.py      open, splits, index, logits, blocks
-    writer.py     write blocks, commit the manifest; a store from arrays
-    verify.py     find every damaged file
-    info.py       sizes, and what one pass costs;  recompute.py  what the encoder would cost instead
+layout.py     names of files, order of windows, borders of blocks
+dtype.py      values in 16 bits
+strict.py     JSON → dataclasses, strictly;  manifest.py  what a store is, and the digest of every file
+part.py       a file written behind the back of whoever fills it
+folder.py     local and remote files, whole or absent
+block.py      one block: .npy, mapped, or Parquet
+index.py      one row per window
+reader.py     blocks fetched ahead and checked once
+store.py      open, splits, index, logits, blocks
+writer.py     write blocks, commit the manifest; a store from arrays
+verify.py     find every damaged file
+info.py       sizes, and what one pass costs;  recompute.py  what the encoder would cost instead
 """

@@ -1,18 +1,21 @@
-"""Batch norm over the tokens of a micro-batch; padding is never among them."""
+"""Batch norm over the tokens of a micro-batch; padding is never among them.
+
+T tokens, F features, W places along a width.
+"""
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 EPSILON = 1e-3  # Keras's, as in the source work
-LEAST_SHARE = 0.05  # of the newest micro-batch in the running statistics
+LEAST_SHARE = 0.05  # of the newest micro-batch, once there were many
 
 
 class BatchNorm(nn.Module):
     """Trains on each micro-batch's own statistics, scores with the running ones.
 
-    These are buffers: not trained, but saved with the head. The newest micro-batch counts 1 / steps at first,
-    so that the statistics are of use after the few steps that a small data set has.
+    These are buffers: not trained, but saved with the head. Micro-batches count alike from step 0 on, so a
+    few of them make good statistics for weights that stand still.
     """
 
     mean_F: Tensor

@@ -1,0 +1,209 @@
+"""Training heads in packs, against one after another and against the source work's way.
+
+Every arm trains heads on the same windows of a token store, and says how many head-windows it trained: one
+head on one window. Arms that train heads one by one do so for a few heads spread over the pack, which is
+their rate all the same.
+"""
+
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from bv_search.bench.arms import Arm, ratio, render, take_turns
+from bv_search.command import Progress, Result
+from bv_search.errors import UserError
+from bv_search.heads.pack import Pack
+from bv_search.scan import adam
+from bv_search.scan.batch import Batch, batches, widen
+from bv_search.scan.learner import Learner
+from bv_search.scan.order import parts
+from bv_search.scan.scanner import head_shape
+from bv_search.scan.segment import TrainSplit, accumulate, train_segment
+from bv_search.scan.state import HeadState
+from bv_search.scan.training import MICRO_BATCH
+from bv_search.scan.trial import TrialConfig
+from bv_search.store.store import Store
+from bv_search.tune.searchers import SEARCHERS
+from bv_search.tune.space import parse_space
+from bv_search.tune.space_file import find_space
+
+CPU = torch.device("cpu")
+SAMPLE = 4  # heads trained one by one
+
+SHARED = {
+    "space": {
+        "head": {"kind": "adapter", "size": {"choice": [16, 32, 64]}, "skip": {"choice": [True, False]}},
+        "learning_rate": {"loguniform": [1e-4, 1e-2]},
+    }
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """What all arms train on: the first windows of a store."""
+
+    source: TrainSplit
+    windows: int
+
+    @property
+    def stop(self) -> int:
+        return self.windows // MICRO_BATCH
+
+
+def run(args: Namespace, progress: Progress) -> Result:
+    if not args.store:
+        raise UserError(
+            "nothing to scan", expected="--store STORE with all tokens", do="make one with extract"
+        )
+    torch.set_num_threads(args.threads)
+    ground = _ground(Store.open(args.store), args.windows)
+    families = {
+        "pooling": _heads(find_space("pooling").source, args.heads, ground),
+        "shared adapters": _heads(SHARED, args.heads, ground),
+        "adapters": _heads(find_space("adapters").source, args.heads, ground),
+    }
+    said: dict[str, Any] = {}
+    ratios: dict[str, float] = {}
+    for name, heads in families.items():
+        with tempfile.TemporaryDirectory(prefix="bv-bench-", dir=Path.cwd()) as folder:
+            arms = _arms(name, heads, ground, Path(folder))
+            measured = take_turns(arms, unit="head-windows", rounds=args.rounds, progress=progress)
+        said |= {arm: each.to_json() for arm, each in measured.items()}
+        packed = f"{name}: pack"
+        ratios |= {f"{packed} / {arm}": ratio(measured, packed, arm) for arm in measured if arm != packed}
+    ratios["share of time waiting for data"] = round(_waiting(families["adapters"], ground), 4)
+    said |= {arm: each.to_json() for arm, each in _roofs(args.rounds, progress).items()}
+    text = f"{args.heads} heads, {ground.windows} windows, {args.threads} threads\n{render(said, ratios)}"
+    return Result(text=text, json={"arms": said, "ratios": ratios})
+
+
+def _arms(name: str, heads: Sequence[HeadState], ground: Ground, folder: Path) -> dict[str, Arm]:
+    few = heads[:: max(1, len(heads) // SAMPLE)]
+    arms: dict[str, Arm] = {
+        f"{name}: pack": lambda: _train(heads, ground),
+        f"{name}: one after another": lambda: sum(_train([head], ground) for head in few),
+        f"{name}: one read, no fusing": lambda: _plain_loop(heads, ground),
+    }
+    if name == "adapters":
+        padded = _write_padded(ground, folder)
+        arms[f"{name}: source work's way"] = lambda: sum(_source_way(head, ground, padded) for head in few)
+    return arms
+
+
+def _ground(store: Store, windows: int) -> Ground:
+    split = store.splits("train")[0]
+    labels = np.stack(split.index_columns(["label"])["label"].to_numpy())
+    source = TrainSplit(split=split, labels_ND=labels, kind=store.task.kind, seed=store.manifest.seed)
+    return Ground(source=source, windows=min(windows, split.windows) // MICRO_BATCH * MICRO_BATCH)
+
+
+def _heads(space: Any, count: int, ground: Ground) -> list[HeadState]:
+    """Random points of a space, none of them trained."""
+    searcher = SEARCHERS["random"](parse_space(space, "bench"), 0)
+    shape = head_shape(ground.source.split.store)
+    configs = [searcher.space.config(searcher.ask(str(n)) or {}) for n in range(count)]
+    return [HeadState.fresh(str(n), TrialConfig.from_json(c), shape) for n, c in enumerate(configs)]
+
+
+def _train(heads: Sequence[HeadState], ground: Ground) -> float:
+    train_segment(ground.source, heads, ground.stop, device=CPU)
+    return float(len(heads) * ground.windows)
+
+
+def _plain_loop(heads: Sequence[HeadState], ground: Ground) -> float:
+    """for batch: for head."""
+    learners = [Learner.attach(head, windows=ground.windows, device=CPU) for head in heads]
+    packs = [Pack([learner.head]) for learner in learners]
+    for batch in batches(ground.source.split, _plan(ground), device=CPU):
+        for learner, pack in zip(learners, packs, strict=True):
+            _step(learner, pack, batch, ground)
+    return float(len(heads) * ground.windows)
+
+
+def _step(learner: Learner, pack: Pack, batch: Batch, ground: Ground) -> None:
+    accumulate([learner], pack, batch, ground.source, CPU)
+    learner.saw(len(batch.lengths_N))
+    adam.step([learner])
+
+
+def _plan(ground: Ground) -> list[Any]:
+    windows = ground.source.split.block_windows
+    return list(parts(windows, rows=ground.windows, start=0, stop=ground.stop, seed=0))
+
+
+def _write_padded(ground: Ground, folder: Path) -> Path:
+    """The source work's file: every window padded to the task's maximum, in float32, a chunk a window."""
+    import h5py
+
+    split = ground.source.split
+    layers, width = split.store.manifest.shape
+    longest = split.store.task.max_length
+    path = folder / "padded.h5"
+    with h5py.File(path, "w") as file:
+        shape = (ground.windows, layers, longest, width)
+        data = file.create_dataset("hidden", shape, "float32", chunks=(1, *shape[1:]))
+        for number, window_LTH in enumerate(_windows(ground)):
+            data[number, :, : window_LTH.shape[1]] = window_LTH
+    return path
+
+
+def _windows(ground: Ground) -> Iterator[np.ndarray]:
+    for block in ground.source.split.read(_plan(ground)):
+        ends = np.cumsum(block.lengths)
+        for start, end in zip(ends - block.lengths, ends, strict=True):
+            yield widen(block.hidden_LTH[:, start:end], CPU).numpy()
+
+
+def _source_way(head: HeadState, ground: Ground, padded: Path) -> float:
+    """One head, shuffled batches of 16 from HDF5, padded; starting its process is not even counted."""
+    import h5py
+
+    learner = Learner.attach(head, windows=ground.windows, device=CPU)
+    pack = Pack([learner.head])
+    order = np.random.default_rng(0).permutation(ground.windows)
+    with h5py.File(padded) as file:
+        for start in range(0, ground.windows, MICRO_BATCH):
+            chosen = np.sort(order[start : start + MICRO_BATCH])
+            hidden_NLSH = torch.from_numpy(file["hidden"][chosen])
+            hidden_LTH = hidden_NLSH.transpose(0, 1).flatten(1, 2)
+            lengths_N = torch.full((len(chosen),), hidden_NLSH.shape[2])
+            # labels by row number, since the rows are shuffled
+            batch = Batch(windows=chosen, lengths_N=lengths_N, hidden_LTH=hidden_LTH)
+            _step(learner, pack, batch, ground)
+    return float(ground.windows)
+
+
+def _waiting(heads: Sequence[HeadState], ground: Ground) -> float:
+    """How much of a pack's pass is spent in asking for blocks."""
+    started = time.perf_counter()
+    _train(heads, ground)
+    whole = time.perf_counter() - started
+    started = time.perf_counter()
+    for _ in ground.source.split.read(_plan(ground)):
+        pass
+    return (time.perf_counter() - started) / whole
+
+
+def _roofs(rounds: int, progress: Progress) -> Any:
+    """What the machine can do at most: a wide matmul, and a pass over memory."""
+    left, right = torch.randn(4096, 384), torch.randn(384, 1024)
+    block = torch.zeros(1 << 26, dtype=torch.float32)
+
+    def matmul() -> float:
+        for _ in range(20):
+            torch.mm(left, right)
+        return 20.0 * 2 * 4096 * 384 * 1024
+
+    def memory() -> float:
+        block.add_(1.0)
+        return 2.0 * block.nbytes
+
+    flops = take_turns({"roof: matmul": matmul}, unit="flop", rounds=rounds, progress=progress)
+    return flops | take_turns({"roof: memory": memory}, unit="bytes", rounds=rounds, progress=progress)
