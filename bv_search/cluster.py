@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 SETTINGS = {
+    # waiting threads sleep: where others want the cores, spinning made a search eight times slower
+    "OMP_WAIT_POLICY": "PASSIVE",
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_USAGE_STATS_ENABLED": "0",

@@ -22,9 +22,9 @@ from bv_search.errors import UserError
 from bv_search.heads.pack import Pack
 from bv_search.scan import adam
 from bv_search.scan.batch import Batch, batches, widen
+from bv_search.scan.ground import head_shape
 from bv_search.scan.learner import Learner
 from bv_search.scan.order import parts
-from bv_search.scan.scanner import head_shape
 from bv_search.scan.segment import TrainSplit, accumulate, train_segment
 from bv_search.scan.state import HeadState
 from bv_search.scan.training import MICRO_BATCH

@@ -16,7 +16,7 @@ from bv_search.report.facts import Facts
 from bv_search.report.report import Report, ReportConfig
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import leaderboard_text
-from bv_search.run.tracking import find_uri
+from bv_search.run.mlflow import open_mirror
 from bv_search.tune import outcome, search
 from bv_search.tune.config import TuneConfig
 
@@ -76,7 +76,8 @@ def comparison(facts: Facts, stock: Stock) -> str:
         lines.append(f"  {'ensemble':<19} no combination did better on select than {facts.unbeaten} alone")
     assert whole.interval is not None, "a stage after training has predictions"
     score, size = whole.metrics["report"]["score"], facts.store.encoder_parameters
-    lines.append(_line(f"encoder, {whole.fraction:g} epochs", score, whole.interval, size))
+    epochs = f"{whole.fraction:g} epoch{'' if whole.fraction == 1 else 's'}"
+    lines.append(_line(f"encoder, {epochs}", score, whole.interval, size))
     return "\n".join(lines)
 
 
@@ -86,13 +87,13 @@ def _line(name: str, score: float, interval: tuple[float, float], parameters: in
 
 
 def next_steps(found: Run, stock: Stock, written: Report, config: TuneConfig) -> str:
-    ours, mlflow = _typed("bv-search"), _typed("mlflow")
+    ours = _typed("bv-search")
     own, demo = "--task TASK --data FOLDER", f"--task {TASK} --data {stock.data}"
     return "\n".join(
         [
             "next",
             f"  read the report       {written.html}",
-            f"  look at every trial   {mlflow} ui --backend-store-uri {find_uri(found.path.parent)}",
+            f"  look at every trial   {_look(found)}",
             f"  search on             {ours} tune --resume {found.path} --trials +24",
             f"  a learning curve      {ours} finetune {demo} --encoder {stock.encoder} "
             "--learning-rate 3e-4 --fractions 0.1,0.3,2 --out stages/demo",
@@ -102,6 +103,14 @@ def next_steps(found: Run, stock: Stock, written: Report, config: TuneConfig) ->
             f"                        {ours} tune --space {config.space} --store stores/mine",
         ]
     )
+
+
+def _look(found: Run) -> str:
+    troubles: list[str] = []
+    mirror = open_mirror(found, troubles.append)
+    if mirror is None:
+        return troubles[-1]
+    return f"{mirror.ui_command.replace('mlflow ', _typed('mlflow') + ' ', 1)}, then {mirror.ui_page}"
 
 
 def _typed(name: str) -> str:

@@ -20,6 +20,7 @@ from bv_search.finetune import curve
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.shelf import SavedStage
 from bv_search.run.lock import exclusive
+from bv_search.store.layout import MANIFEST
 
 TASK = "squad2-span"
 EDITION = 1  # to be raised when the same settings come to make other things
@@ -57,10 +58,14 @@ def cache_folder() -> Path:
     return Path(named).expanduser() if named else base / "bv-search"
 
 
+def folder_of(settings: StockSettings) -> Path:
+    digest = digest_json(asdict(settings)).removeprefix("xxh3:")[:16]
+    return cache_folder() / f"demo-{digest}"
+
+
 def provide(settings: StockSettings, progress: Progress) -> Stock:
     """Make what is not there yet. Each part is whole or absent, so an interrupted making goes on."""
-    digest = digest_json(asdict(settings)).removeprefix("xxh3:")[:16]
-    folder = cache_folder() / f"demo-{digest}"
+    folder = folder_of(settings)
     with exclusive(folder / ".lock"):
         data = _data(folder / "data", settings, progress)
         with one_thread():
@@ -121,6 +126,8 @@ def _stages(
 
 
 def _store(place: Path, stage: SavedStage, data: Path, progress: Progress) -> Path:
+    if (place / MANIFEST).is_file():  # written last: the store is whole
+        return place
     progress.say(f"4 of 6, extract: the hidden states of every layer → {place}")
     config = ExtractConfig(task=TASK, encoder=str(stage.path), out=str(place), data=str(data))
     extraction.run(config, progress)

@@ -21,8 +21,8 @@ PASSAGES_PER_ARTICLE = 10
 class TextSettings:
     """How much text: passages, questions for each, facts of its two people."""
 
-    train_passages: int = 1250
-    dev_passages: int = 300
+    train_passages: int = 1500
+    dev_passages: int = 400
     questions: int = 4
     facts: tuple[int, int] = (5, 1)
     unanswerable: float = 0.33

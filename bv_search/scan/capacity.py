@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 import torch
 
@@ -30,4 +31,14 @@ def _bytes(config: HeadConfig, shape: HeadShape, tokens: int) -> int:
 def free_memory(device: torch.device) -> int:
     if device.type == "cuda":
         return int(torch.cuda.mem_get_info(device)[0])
+    return _available_memory()
+
+
+def _available_memory() -> int:
+    """What can be had without swapping: free pages, and the page cache, which a store being read fills."""
+    meminfo = Path("/proc/meminfo")
+    if meminfo.exists():
+        sizes = dict(line.split(":") for line in meminfo.read_text().splitlines())
+        if "MemAvailable" in sizes:
+            return int(sizes["MemAvailable"].split()[0]) * 1024
     return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

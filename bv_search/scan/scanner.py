@@ -12,16 +12,16 @@ from safetensors.torch import save
 from bv_search.heads.config import HeadConfig, HeadShape
 from bv_search.heads.head import count_parameters
 from bv_search.scan.capacity import pack_capacity
+from bv_search.scan.ground import head_shape, role_index, train_split
 from bv_search.scan.order import rows_at
 from bv_search.scan.score import score_heads
 from bv_search.scan.segment import Diverged, TrainSplit, train_segment
 from bv_search.scan.state import HeadState
 from bv_search.scan.training import MICRO_BATCH
 from bv_search.scan.trial import TrialConfig
-from bv_search.store.store import Store, StoreSplit
+from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Role
-from bv_search.tasks.task import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,25 +172,3 @@ class Scanner:
     @cached_property
     def _report_index(self) -> pa.Table:
         return role_index(self._store, Role.REPORT)
-
-
-def train_split(store: Store) -> StoreSplit:
-    (split,) = store.splits(Role.TRAIN)
-    return split
-
-
-def role_index(store: Store, role: Role) -> pa.Table:
-    """The index of all splits of a role, one after the other."""
-    return pa.concat_tables([split.index for split in store.splits(role)])
-
-
-def head_shape(store: Store) -> HeadShape:
-    """What this store fixes for every head on it."""
-    layers, width = store.manifest.shape
-    return HeadShape(
-        layers=layers,
-        width=width,
-        outputs=store.task.outputs,
-        per_token=store.task.kind is Kind.SPAN,
-        tokens=store.task.max_length if store.manifest.tokens == "all" else 1,
-    )

@@ -13,13 +13,13 @@ from bv_search.heads.config import HeadConfig, HeadShape
 from bv_search.heads.head import Head, count_parameters
 from bv_search.heads.pack import Pack
 from bv_search.run.trial import percent_of
-from bv_search.scan.scanner import head_shape
+from bv_search.scan.ground import head_shape
 from bv_search.scan.training import MICRO_BATCH
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.space import Space
-from bv_search.tune.study import check_names, count_trials, load_space, open_store
+from bv_search.tune.study import check_heads, check_names, count_trials, load_space, open_store
 
 BERT_LARGE_PARAMETERS = 335_141_888  # what `percent` is of, where a shape stands in for a store
 LISTED = 40  # heads shown as text
@@ -64,6 +64,7 @@ def dry_run(config: TuneConfig, shape: str | None) -> DryRun:
         heads = measure_heads(configs, parse_shape(shape, config.space), BERT_LARGE_PARAMETERS)
         return DryRun(space=space, trials=trials, heads=heads, cost={})
     store = open_store(config.store)
+    check_heads(space, store)
     heads = measure_heads(configs, head_shape(store), store.encoder_parameters)
     return DryRun(space=space, trials=trials, heads=heads, cost=estimate(store, configs, heads, trials))
 

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from bv_search.errors import RunError, SpaceError, StoreError, UnknownName, UserError
+from bv_search.heads.config import check_fit
 from bv_search.run.folder import Run
 from bv_search.run.roles import check_data
 from bv_search.run.study import Study
+from bv_search.scan.ground import head_shape
+from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tune.config import DEFAULT_TRIALS, SCHEDULERS, TuneConfig
@@ -75,10 +78,18 @@ def open_store(place: str, data: str | None = None) -> Store:
     return store
 
 
+def check_heads(space: Space, store: Store) -> None:
+    """Every head that the space can draw makes sense on this store."""
+    shape = head_shape(store)
+    for corner in space.corners():
+        check_fit(TrialConfig.from_json(corner).head, shape)
+
+
 def _begin(config: TuneConfig) -> OpenStudy:
     space = load_space(config)
     searcher, trials = choose_searcher(config, space), count_trials(config, space)
     store = open_store(config.store, config.data)
+    check_heads(space, store)
     name = config.name or _free_name(config.runs, f"{store.task.name}-{space.name}")
     baseline = store.manifest.baseline
     study = Study(

@@ -7,6 +7,9 @@ import pytest
 import torch
 from safetensors.torch import load
 
+from bv_search.heads.pack import Pack
+from bv_search.scan.batch import batches
+from bv_search.scan.order import parts
 from bv_search.scan.scanner import Outcome, Scanner, Start
 from bv_search.scan.state import HeadState
 from bv_search.scan.trial import TrialConfig
@@ -116,6 +119,21 @@ def test_statistics_are_saved_with_a_head_and_not_counted_among_its_parameters(s
         state.weights["branches.0.exit.norm.mean_F"],
         torch.zeros_like(state.mean["branches.0.exit.norm.scale_F"]),
     )
+
+
+def test_statistics_belong_to_the_weights_that_are_scored(store: Store) -> None:
+    """Not to those that the head had on its way: measuring them again changes nothing."""
+    head = {"kind": "xception-mod", "size": 6, "channels": 4, "blocks": 1}
+    (outcome,) = Scanner(store.path).segment([start(head=head, learning_rate=0.1, epochs=2)], 20, score=())
+    state = HeadState.from_bytes(outcome.state or b"")
+
+    again, split = state.head(), store.split("train")
+    last = list(parts(split.block_windows, rows=200, start=4, stop=20, seed=store.manifest.seed))
+    for number, batch in enumerate(batches(split, last, device=torch.device("cpu"))):
+        Pack([again])(batch.hidden_LTH, batch.lengths_N, step=number)
+
+    for name, tensor in again.state_dict().items():
+        torch.testing.assert_close(tensor, state.weights[name])
 
 
 def test_bfloat16_stores_are_widened(tmp_path: Path) -> None:

@@ -1,0 +1,30 @@
+"""What a store gives a scan: the shape of its heads, the rows of its roles. Free of torch."""
+
+import pyarrow as pa
+
+from bv_search.heads.config import HeadShape
+from bv_search.store.store import Store, StoreSplit
+from bv_search.tasks.row import Role
+from bv_search.tasks.task import Kind
+
+
+def train_split(store: Store) -> StoreSplit:
+    (split,) = store.splits(Role.TRAIN)
+    return split
+
+
+def role_index(store: Store, role: Role) -> pa.Table:
+    """The index of all splits of a role, one after the other."""
+    return pa.concat_tables([split.index for split in store.splits(role)])
+
+
+def head_shape(store: Store) -> HeadShape:
+    """What this store fixes for every head on it."""
+    layers, width = store.manifest.shape
+    return HeadShape(
+        layers=layers,
+        width=width,
+        outputs=store.task.outputs,
+        per_token=store.task.kind is Kind.SPAN,
+        tokens=store.task.max_length if store.manifest.tokens == "all" else 1,
+    )
