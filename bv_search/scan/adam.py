@@ -53,5 +53,10 @@ def _decay(learners: Sequence[Learner]) -> None:
     for learner in learners:
         decay = learner.state.config.training.weight_decay
         if decay:
-            matrices: list[Tensor] = [p for p in learner.parameters if p.dim() > 1]
+            named = zip(learner.names, learner.parameters, strict=True)
+            matrices: list[Tensor] = [p for name, p in named if p.dim() > 1 and not _is_bias(name)]
             torch._foreach_mul_(matrices, 1.0 - learner.rate() * decay)
+
+
+def _is_bias(name: str) -> bool:
+    return name.rpartition(".")[2].startswith("bias")

@@ -25,8 +25,6 @@ Draws = dict[str, Value]
 Pick = Callable[[str, Distribution], Value]
 Config = dict[str, Any]
 
-CORNERS = 4096  # points looked at to prove a space before the search starts
-
 
 @dataclass(frozen=True, kw_only=True)
 class Space:
@@ -66,10 +64,15 @@ class Space:
         return found
 
     def corners(self) -> Iterator[Config]:
-        """Each option, and each bound of each number: enough to see what is wrong with a space."""
-        corners = _enumerate(self.tree, "", lambda path, distribution: distribution.edges())
-        for _, draws in zip(range(CORNERS), corners, strict=False):
-            yield self.config(draws)
+        """Each option, and each bound of each number: enough to see what is wrong with a space.
+
+        One top-level parameter at a time, with all that depends on it, beside the others' first values:
+        heads do not depend on how they are trained, and all combinations would be too many to look at.
+        """
+        first = {key: next(_enumerate(node, key, _edges)) for key, node in self.tree.items()}
+        for key, node in self.tree.items():
+            for draws in _enumerate(node, key, _edges):
+                yield self.config({**_merged(first), **draws})
 
 
 def parse_space(source: Mapping[str, Any], name: str) -> Space:
@@ -81,11 +84,14 @@ def parse_space(source: Mapping[str, Any], name: str) -> Space:
     start = source.get("start", [])
     if not isinstance(start, list):
         raise SpaceError("bad starting points", where=f"{name}: start", expected="a list of configs")
+    tree = _parse(source["space"], f"{name}: space")
+    if not isinstance(tree, dict):
+        raise SpaceError("a distribution as the whole space", where=name, expected="space: {head: …}")
     space = Space(
         name=name,
         about=str(source.get("about", "")),
         source=dict(source),
-        tree=_parse(source["space"], f"{name}: space"),
+        tree=tree,
         start=tuple(start),
     )
     _prove(space)
@@ -189,6 +195,14 @@ def _collect(node: Any, path: str, found: dict[str, Distribution]) -> None:
         if isinstance(node, Choice):
             for index, option in enumerate(node.options):
                 _collect(option, _join(path, index), found)
+
+
+def _edges(path: str, distribution: Distribution) -> tuple[Value, ...]:
+    return distribution.edges()
+
+
+def _merged(parts: Mapping[str, Draws]) -> Draws:
+    return {path: value for part in parts.values() for path, value in part.items()}
 
 
 def _options(path: str, distribution: Distribution) -> tuple[Value, ...]:

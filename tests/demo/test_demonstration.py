@@ -9,7 +9,7 @@ from bv_search.command import Progress, Result
 from bv_search.demo.demonstration import run
 from bv_search.demo.encoder import EncoderSettings
 from bv_search.demo.pretraining import PretrainingSettings
-from bv_search.demo.stock import Stock, StockSettings, provide
+from bv_search.demo.stock import Stock, StockSettings, folder_of, provide
 from bv_search.demo.text import TextSettings
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
@@ -82,8 +82,6 @@ def test_what_was_made_is_kept_and_not_made_again(done: Done) -> None:
 def test_other_settings_are_kept_elsewhere(
     done: Done, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bv_search.demo.stock import folder_of
-
     assert folder_of(SMALL) == stock_of(done).folder
     assert folder_of(replace(SMALL, fraction=0.3)) != folder_of(SMALL)
     monkeypatch.setenv("BV_CACHE", str(tmp_path))
