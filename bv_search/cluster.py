@@ -5,9 +5,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from bv_search.command import CALM_THREADS
+
 SETTINGS = {
-    # waiting threads sleep: where others want the cores, spinning made a search eight times slower
-    "OMP_WAIT_POLICY": "PASSIVE",
+    **CALM_THREADS,
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
     "RAY_USAGE_STATS_ENABLED": "0",

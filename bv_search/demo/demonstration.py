@@ -96,7 +96,7 @@ def next_steps(found: Run, stock: Stock, written: Report, config: TuneConfig) ->
             f"  look at every trial   {_look(found)}",
             f"  search on             {ours} tune --resume {found.path} --trials +24",
             f"  a learning curve      {ours} finetune {demo} --encoder {stock.encoder} "
-            "--learning-rate 3e-4 --fractions 0.1,0.3,2 --out stages/demo",
+            "--learning-rate 2e-3 --fractions 0.2,0.5,2 --out stages/demo",
             f"  on your own data      {ours} finetune {own} --encoder bert-base-uncased "
             "--fractions 0.3 --out stages",
             f"                        {ours} extract {own} --encoder stages/0.3 --out stores/mine",

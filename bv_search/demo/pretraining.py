@@ -21,7 +21,7 @@ REPORT_EVERY = 50  # steps
 class PretrainingSettings:
     """How long, and how."""
 
-    steps: int = 1000
+    steps: int = 1300
     batch: int = 16  # questions, each about a passage of its own
     learning_rate: float = 2e-3  # after warm-up, falling to nothing in the last third
     warm_up: int = 100  # steps

@@ -1,0 +1,32 @@
+"""The options of every command, pinned: scripts and other projects rely on them."""
+
+import pytest
+
+from bv_search.__main__ import COMMANDS, find_command
+from bv_search.command import build_parser
+
+COMMON = {"--help", "--json", "--quiet"}
+OPTIONS = {
+    "finetune": "--batch --data --device --encoder --fractions --learning-rate --out --seed --task",
+    "extract": "--batch-tokens --block-bytes --data --dtype --encoder --format --layers --out --precision "
+    "--repair --seed --task --threads --tokens --workers",
+    "tune": "--data --data-fraction --dry-run --name --pack --resume --runs --scheduler --searcher --seed "
+    "--shape --space --store --time-budget --trials --workers",
+    "ensemble": "--data --limit --method --no-mlflow RUN",
+    "report": "--data --no-mlflow RUN",
+    "predict": "--data --device --encoder --member --out --overwrite --store RUN|HEAD",
+    "store": "ACTION STORE",
+    "bench": "--batch-tokens --data --encoder --heads --megabytes --rounds --store --task --threads "
+    "--windows BENCHMARK",
+}
+
+
+@pytest.mark.parametrize("verb", COMMANDS)
+def test_a_command_has_its_options_and_no_others(verb: str) -> None:
+    actions = build_parser(find_command(verb))._actions
+    found = {action.option_strings[-1] for action in actions if action.option_strings}
+    places = [str(action.metavar or action.dest).upper() for action in actions if not action.option_strings]
+    expected = OPTIONS[verb].split()
+    assert found - COMMON == {name for name in expected if name.startswith("--")}
+    assert found >= COMMON
+    assert places == [name for name in expected if not name.startswith("--")]
