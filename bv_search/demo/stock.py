@@ -36,7 +36,7 @@ class StockSettings:
     pretraining: PretrainingSettings = field(default_factory=PretrainingSettings)
     fraction: float = 0.1  # of an epoch: the stage that heads are searched on
     whole: float = 1.0  # epochs of the stage to compare them with
-    learning_rate: float = 2e-3  # of fine-tuning; of six from 1e-4 to 3e-3 the encoder's best at `fraction`
+    learning_rate: float = 2e-3  # of fine-tuning; of five from 3e-4 to 3e-3 the encoder's best at `fraction`
     edition: int = EDITION
     made_by: tuple[str, ...] = tuple(f"{name} {version(name)}" for name in MADE_BY)
 

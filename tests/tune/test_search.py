@@ -162,7 +162,7 @@ def test_a_time_budget_ends_a_search_with_what_it_has(class_store: Store, tmp_pa
         "learning_rate: {uniform: [0.001, 0.01]}, epochs: {choice: [1, 200]}}"
     )
 
-    run = search(ask(str(space), class_store, tmp_path, trials=500, pack="4", time_budget=6.0), QUIET)
+    run = search(ask(str(space), class_store, tmp_path, trials=500, pack="4", time_budget=8.0), QUIET)
 
     assert 0 < len(run.finished_trials()) < 500
 
