@@ -13,7 +13,8 @@ from bv_search.model.registry import register
 from bv_search.model.source import model_of_run
 from bv_search.run.folder import Run
 from bv_search.run.mlflow import open_mirror
-from bv_search.run.roles import check_data, open_store, role_ids, role_index
+from bv_search.run.roles import check_data, open_store, role_ids
+from bv_search.scan.ground import role_index
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import difference
 from bv_search.tasks.row import Role

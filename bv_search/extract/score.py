@@ -9,11 +9,10 @@ from bv_search.extract.job import Job
 from bv_search.extract.work import read_logits
 from bv_search.store.index import INDEX_SCHEMA, LOGITS_SCHEMA, list_arrays, read_columns, table_bytes
 from bv_search.store.layout import encoder_file
-from bv_search.store.manifest import Baseline, FileEntry
+from bv_search.store.manifest import FileEntry
 from bv_search.store.writer import write_file
 from bv_search.tasks.task import Kind
-
-SCORING = ("id", "row", "length", "label", "starts", "ends", "passage", "golds")
+from bv_search.tasks.window import SCORING
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,12 +38,3 @@ def score_role(job: Job, files: Sequence[tuple[FileEntry, FileEntry]]) -> RoleSc
     shaped = [each.reshape(-1, 2) for each in flat] if task.kind is Kind.SPAN else flat
     evaluation = task.evaluate(pa.concat_tables(tables), shaped)
     return RoleScore(score=evaluation.score, metrics=evaluation.metrics)
-
-
-def baseline_of(select: RoleScore, report: RoleScore) -> Baseline:
-    return Baseline(
-        select=select.metrics,
-        report=report.metrics,
-        select_score=select.score,
-        report_score=report.score,
-    )

@@ -18,7 +18,7 @@ from bv_search.errors import OutputError, StoreError
 from bv_search.extract.job import WORK, BlockTask
 from bv_search.extract.plan import PLAN_FILE, Plan, read_plan
 from bv_search.extract.settings import differences
-from bv_search.store.folder import Folder, damage
+from bv_search.store.folder import Folder
 from bv_search.store.index import LOGITS_SCHEMA, logits_table, table_bytes
 from bv_search.store.layout import MANIFEST
 from bv_search.store.manifest import BlockEntry
@@ -104,7 +104,3 @@ def read_entry(folder: Folder, split: str, number: int) -> BlockEntry | None:
 
 def read_logits(folder: Folder, split: str, number: int) -> pa.Table:
     return pq.read_table(pa.BufferReader(folder.read(done_file(split, number)))).cast(LOGITS_SCHEMA)
-
-
-def damaged_files(folder: Folder, entries: Sequence[Any]) -> set[str]:
-    return {each.file for each in entries if damage(folder, each.file, each.size, each.digest) is not None}

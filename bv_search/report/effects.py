@@ -35,11 +35,6 @@ class Effect:
     trials: int  # that have this hyperparameter
     groups: tuple[Group, ...]
 
-    @property
-    def beyond_chance(self) -> bool:
-        """A rough line: twice what chance would explain."""
-        return self.share > 2 * self.chance
-
 
 def find_effects(records: Sequence[TrialRecord]) -> list[Effect]:
     """Largest share first; hyperparameters that never varied are left out."""

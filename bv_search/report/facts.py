@@ -12,8 +12,9 @@ from bv_search.model.combine import Method, combine
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best, describe, smallest
 from bv_search.run.predictions import read_predictions
-from bv_search.run.roles import encoder_logits, open_store, role_ids, role_index
+from bv_search.run.roles import encoder_logits, open_store, role_ids
 from bv_search.run.trial import FAILED, TrialRecord, percent_of
+from bv_search.scan.ground import role_index
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Evaluation, difference
 from bv_search.tasks.row import Role

@@ -4,19 +4,16 @@ A role may have several splits (MNLI has two evaluation sets); everything here i
 manifest's order, and predictions of trials are in that order too.
 """
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 
 from bv_search.errors import StoreError
 from bv_search.run.folder import Run
+from bv_search.scan.ground import role_index
 from bv_search.store.store import Store
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.row import Role
-
-SCORING = ("id", "row", "length", "label", "starts", "ends", "passage", "golds")
 
 
 def open_store(run: Run) -> Store:
@@ -46,11 +43,6 @@ def find_near(place: str, folder: Path) -> str | None:
         return place
     candidates = [Path(place), *(parent / place for parent in folder.resolve().parents)]
     return next((str(candidate) for candidate in candidates if candidate.exists()), None)
-
-
-def role_index(store: Store, role: Role | str, columns: Sequence[str] = SCORING) -> pa.Table:
-    """What scoring needs of every window of a role."""
-    return pa.concat_tables([split.index_columns(list(columns)) for split in store.splits(role)])
 
 
 def role_ids(store: Store, role: Role | str) -> list[str]:

@@ -1,11 +1,14 @@
 """What a store gives a scan: the shape of its heads, the rows of its roles. Free of torch."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from bv_search.heads.config import HeadShape
 from bv_search.store.store import Store, StoreSplit
 from bv_search.tasks.row import Role
 from bv_search.tasks.task import Kind
+from bv_search.tasks.window import SCORING
 
 
 def train_split(store: Store) -> StoreSplit:
@@ -13,9 +16,9 @@ def train_split(store: Store) -> StoreSplit:
     return split
 
 
-def role_index(store: Store, role: Role) -> pa.Table:
-    """The index of all splits of a role, one after the other."""
-    return pa.concat_tables([split.index for split in store.splits(role)])
+def role_index(store: Store, role: Role | str, columns: Sequence[str] = SCORING) -> pa.Table:
+    """What scoring needs of every window of a role, all its splits one after the other."""
+    return pa.concat_tables([split.index_columns(columns) for split in store.splits(role)])
 
 
 def head_shape(store: Store) -> HeadShape:

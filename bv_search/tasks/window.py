@@ -33,6 +33,8 @@ WINDOW_SCHEMA = pa.schema(
     ]
 )
 
+SCORING = ("id", "row", "length", "label", "starts", "ends", "passage", "golds")  # columns
+
 
 class Tokenizer(Protocol):
     """What is used of a transformers tokenizer; only the fast ones know where a token stands."""

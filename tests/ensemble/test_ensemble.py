@@ -15,7 +15,8 @@ from bv_search.errors import RunError, StoreError
 from bv_search.model.combine import Method
 from bv_search.model.source import open_model
 from bv_search.run import Run, Study, read_predictions, write_predictions
-from bv_search.run.roles import encoder_logits, open_store, role_ids, role_index
+from bv_search.run.roles import encoder_logits, open_store, role_ids
+from bv_search.scan.ground import role_index
 from bv_search.tasks.row import Role
 from tests.model.small_run import Small, make_run
 
