@@ -4,14 +4,17 @@ The dense layer is one matrix per layer, (L, A, C), summed over layers: the same
 flattened features, without moving them.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import torch
 from torch import Generator, Tensor, nn
-from torch.nn import functional
+from torch.autograd.function import once_differentiable
 
+from bv_search.heads.branches.bottleneck import Bottleneck, Masks, Stem, side_by_side
 from bv_search.heads.branches.branch import Branch, glorot
+from bv_search.heads.branches.product import turned
 from bv_search.heads.branches.windows import Windows
 
 
@@ -25,18 +28,27 @@ class _Adapter(Branch):
 
     def kept(self, tokens: int) -> int:
         layers, size, _ = self.dense_LAC.shape
-        return 4 * tokens * layers * size
+        return tokens * layers * size * (2 if self.dropout else 1)
 
     def _initialise_dense(self, generator: Generator) -> None:
         layers, size, outputs = self.dense_LAC.shape
         glorot(self.dense_LAC, generator, fan_in=layers * size, fan_out=outputs)
 
-    def _read_out(self, features_LTA: Tensor, windows: Windows) -> Tensor:
-        return torch.bmm(self.drop(features_LTA, windows), self.dense_LAC).sum(dim=0)
+    @abstractmethod
+    def stem(self) -> tuple[Tensor, Tensor]:
+        """down_LHA and bias_LA: of each layer, or one of all."""
+
+    @classmethod
+    def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:
+        layers, tokens, _ = hidden_LTH.shape
+        masks = [b.mask((layers, tokens, b.size), windows) for b in branches]
+        weights = [tensor for b in branches for tensor in (*b.stem(), b.dense_LAC)]
+        learning = torch.is_grad_enabled()
+        return list(_OnLayers.apply(hidden_LTH, masks, learning, *weights))  # type: ignore[no-untyped-call]
 
 
 class SharedAdapter(_Adapter):
-    """One bottleneck for all layers: K of them are one matmul."""
+    """One bottleneck for all layers."""
 
     def __init__(self, layers: int, width: int, size: int, outputs: int) -> None:
         super().__init__(layers, size, outputs)
@@ -48,15 +60,12 @@ class SharedAdapter(_Adapter):
         nn.init.zeros_(self.bias_A)
         self._initialise_dense(generator)
 
-    @classmethod
-    def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:
-        down = [branch.down_HA for branch in branches]
-        parts = narrow(hidden_LTH, down, [branch.bias_A for branch in branches])
-        return [b._read_out(part, windows) for b, part in zip(branches, parts, strict=True)]
+    def stem(self) -> tuple[Tensor, Tensor]:
+        return self.down_HA[None], self.bias_A[None]
 
 
 class LayerAdapters(_Adapter):
-    """A bottleneck for each layer: K of them are one batched matmul."""
+    """A bottleneck for each layer."""
 
     def __init__(self, layers: int, width: int, size: int, outputs: int) -> None:
         super().__init__(layers, size, outputs)
@@ -68,18 +77,60 @@ class LayerAdapters(_Adapter):
         nn.init.zeros_(self.bias_L1A)
         self._initialise_dense(generator)
 
-    @classmethod
-    def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:
-        down = torch.cat([branch.down_LHA for branch in branches], dim=2)
-        bias = torch.cat([branch.bias_L1A for branch in branches], dim=2)
-        features_LTA = functional.gelu(torch.baddbmm(bias, hidden_LTH, down))
-        parts = torch.split(features_LTA, [branch.size for branch in branches], dim=2)
-        return [b._read_out(part, windows) for b, part in zip(branches, parts, strict=True)]
+    def stem(self) -> tuple[Tensor, Tensor]:
+        return self.down_LHA, self.bias_L1A[:, 0]
 
 
-def narrow(hidden_LTH: Tensor, down_HA: Sequence[Tensor], bias_A: Sequence[Tensor]) -> Sequence[Tensor]:
-    """features_LTA of each shared adapter, by one wide matmul."""
-    layers, tokens, width = hidden_LTH.shape
-    hidden = hidden_LTH.reshape(layers * tokens, width)
-    features = functional.gelu(torch.addmm(torch.cat(list(bias_A)), hidden, torch.cat(list(down_HA), dim=1)))
-    return torch.split(features.view(layers, tokens, -1), [bias.shape[0] for bias in bias_A], dim=2)
+class _OnLayers(torch.autograd.Function):
+    """hidden_LTH, masks, whether it learns, then three tensors a head → out_TC of each head."""
+
+    @staticmethod
+    def forward(ctx: Any, hidden_LTH: Tensor, masks: Masks, learning: bool, *weights: Tensor) -> Any:
+        heads = [weights[n : n + 3] for n in range(0, len(weights), 3)]
+        sizes = [dense_LAC.shape[1] for _, _, dense_LAC in heads]
+        groups = side_by_side(range(len(heads)), sizes, hidden_LTH.shape[1], hidden_LTH.device)
+        stems = [_stems([heads[k] for k in group]) for group in groups]
+        outputs = [hidden_LTH.new_zeros(hidden_LTH.shape[1], dense.shape[2]) for _, _, dense in heads]
+        steps = []
+        for layer, x_TH in enumerate(hidden_LTH):
+            for group, of_layers in zip(groups, stems, strict=True):
+                stem = of_layers[layer % len(of_layers)]
+                bottleneck = Bottleneck(stem=stem, dense_AC=[heads[k][2][layer] for k in group])
+                before_TN, found = bottleneck.forward(x_TH, _of_layer(masks, group, layer))
+                for k, out_TC in zip(group, found, strict=True):
+                    outputs[k] += out_TC
+                if learning:
+                    steps.append((bottleneck, before_TN))
+        ctx.hidden_LTH, ctx.masks, ctx.groups, ctx.steps = hidden_LTH, masks, groups, steps
+        ctx.shapes = [tensor.shape for tensor in weights]
+        return tuple(outputs)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *grads_TC: Tensor) -> Any:
+        hidden_LTH = ctx.hidden_LTH
+        grads = [hidden_LTH.new_zeros(shape) for shape in ctx.shapes]
+        for layer in reversed(range(len(hidden_LTH))):
+            x_TH = turned(hidden_LTH[layer]) if len(ctx.groups) > 1 else hidden_LTH[layer]
+            for group in reversed(ctx.groups):
+                bottleneck, before_TN = ctx.steps.pop()
+                masks = _of_layer(ctx.masks, group, layer)
+                found = bottleneck.backward(x_TH, before_TN, masks, [grads_TC[k] for k in group])
+                for k, (down_HA, bias_A, dense_AC) in zip(group, found.of_heads(), strict=True):
+                    down_LHA, bias_LA, dense_LAC = grads[3 * k : 3 * k + 3]
+                    down_LHA[layer % len(down_LHA)] += down_HA
+                    bias_LA[layer % len(bias_LA)] += bias_A
+                    dense_LAC[layer] = dense_AC
+        return None, None, None, *grads
+
+
+def _of_layer(masks: Masks, group: Sequence[int], layer: int) -> Masks:
+    return [None if (mask_LTA := masks[k]) is None else mask_LTA[layer] for k in group]
+
+
+def _stems(heads: Sequence[Sequence[Tensor]]) -> list[Stem]:
+    """Side by side, of each layer, or one of all."""
+    return [
+        Stem.of([down_LHA[layer] for down_LHA, _, _ in heads], [bias_LA[layer] for _, bias_LA, _ in heads])
+        for layer in range(len(heads[0][0]))
+    ]

@@ -49,6 +49,12 @@ class Branch(nn.Module, ABC):
             return features
         return self.dropout(features, windows.step, part)
 
+    def mask(self, shape: Sequence[int], windows: Windows) -> Tensor | None:
+        """The same before there are features: what they will be multiplied with, None while scoring."""
+        if self.dropout is None or windows.step is None:
+            return None
+        return self.dropout.mask(shape, windows.lengths_N.device, windows.step)
+
 
 class Solo(Branch):
     """A branch that takes its turn: what it does is too heavy for a wider operation to be faster.

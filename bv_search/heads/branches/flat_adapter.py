@@ -11,8 +11,8 @@ from typing import Self
 
 import torch
 from torch import Generator, Tensor, nn
+from torch.nn import functional
 
-from bv_search.heads.branches.adapter import narrow
 from bv_search.heads.branches.branch import Branch, glorot
 from bv_search.heads.branches.windows import Windows
 
@@ -37,8 +37,12 @@ class FlatAdapter(Branch):
 
     @classmethod
     def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:
-        down = [branch.down_HA for branch in branches]
-        parts = narrow(hidden_LTH, down, [branch.bias_A for branch in branches])
+        layers, tokens, width = hidden_LTH.shape
+        bias_N = torch.cat([branch.bias_A for branch in branches])
+        down_HN = torch.cat([branch.down_HA for branch in branches], dim=1)
+        features = functional.gelu(torch.addmm(bias_N, hidden_LTH.reshape(layers * tokens, width), down_HN))
+        sizes = [len(branch.bias_A) for branch in branches]
+        parts = torch.split(features.view(layers, tokens, -1), sizes, dim=2)
         return [b._read_out(part, windows) for b, part in zip(branches, parts, strict=True)]
 
     def _read_out(self, features_LTA: Tensor, windows: Windows) -> Tensor:

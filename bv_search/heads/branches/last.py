@@ -7,6 +7,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from bv_search.heads.branches.branch import Branch, glorot
+from bv_search.heads.branches.product import read_out
 from bv_search.heads.branches.windows import Windows
 
 
@@ -32,4 +33,4 @@ class Last(Branch):
             return [b.drop(hidden_LTH[-1], windows) @ b.dense_HC for b in branches]
         wide = torch.cat([branch.dense_HC for branch in branches], dim=1)
         outputs = [branch.dense_HC.shape[1] for branch in branches]
-        return list(torch.split(hidden_LTH[-1] @ wide, outputs, dim=1))
+        return list(torch.split(read_out(hidden_LTH[-1:], wide[None]), outputs, dim=1))

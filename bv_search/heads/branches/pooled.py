@@ -1,8 +1,8 @@
 """A mix of the layers, then the dense layer.
 
-Projected first, mixed after: both are linear, and a wide matmul that keeps C numbers a token moves far
-less memory than a mix that keeps H for each of K branches. Dropout stands between the two, so branches
-that have it mix first.
+Both are linear, so the mix goes into the dense layer: one matmul on all layers, that keeps C numbers a
+token, moves far less memory than a mix that keeps H for each of K branches. Dropout stands between the
+two, so branches that have it mix first.
 """
 
 from collections.abc import Hashable, Sequence
@@ -13,6 +13,7 @@ from torch import Generator, Tensor, nn
 
 from bv_search.heads.branches.branch import Branch, glorot
 from bv_search.heads.branches.mix import Mix, mix_layers, stack_mixes
+from bv_search.heads.branches.product import read_out
 from bv_search.heads.branches.windows import Windows
 
 
@@ -33,7 +34,7 @@ class Pooled(Branch):
 
     def kept(self, tokens: int) -> int:
         width, outputs = self.dense_HC.shape
-        return tokens * (2 * (self.mix.layers + 1) * outputs + (3 * width if self.dropout else 0))
+        return tokens * (4 * outputs + (3 * width if self.dropout else 0))
 
     @classmethod
     def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:
@@ -41,10 +42,8 @@ class Pooled(Branch):
             pooled_KTH = mix_layers([branch.mix for branch in branches], hidden_LTH)
             pairs = zip(branches, pooled_KTH, strict=True)
             return [b.drop(pooled_TH, windows) @ b.dense_HC for b, pooled_TH in pairs]
-        layers, tokens, width = hidden_LTH.shape
+        dense_KHC = torch.stack([branch.dense_HC for branch in branches])
         mixes_KL = stack_mixes([branch.mix for branch in branches], hidden_LTH)
-        dense_HKC = torch.stack([branch.dense_HC for branch in branches], dim=1)
-        projected = hidden_LTH.reshape(layers * tokens, width) @ dense_HKC.flatten(1)
-        projected_LTKC = projected.view(layers, tokens, len(branches), -1)
-        out_TKC = (projected_LTKC * mixes_KL.T[:, None, :, None]).sum(dim=0)
-        return list(out_TKC.unbind(dim=1))
+        mixed_LHKC = torch.einsum("kl,khc->lhkc", mixes_KL, dense_KHC)
+        out_TX = read_out(hidden_LTH, mixed_LHKC.flatten(2))
+        return list(torch.split(out_TX, dense_KHC.shape[2], dim=1))

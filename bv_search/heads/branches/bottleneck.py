@@ -1,0 +1,118 @@
+"""Bottlenecks of several heads side by side on one input: gelu(x W + b), then each head's own dense layer.
+
+Forward and gradient are written out: autograd would keep and move every intermediate of the whole batch,
+and adapters would wait for that traffic, not for arithmetic. Here a piece of the batch goes all the way
+while it is in the cache, and only what is before the gelu is kept.
+
+R rows of a piece, H width, N features of all heads side by side, A features of one, C outputs.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from bv_search.heads.branches.product import gradient, product
+
+PIECE = {"cpu": 1 << 20, "cuda": 1 << 26}
+"""Features that one operation makes: on a CPU as many as stay in its cache."""
+
+Masks = Sequence[Tensor | None]
+"""What dropout leaves of each head's features; None: all."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stem:
+    """The first weights of some heads, side by side."""
+
+    weight_NH: Tensor
+    bias_N: Tensor
+
+    @classmethod
+    def of(cls, down_HA: Sequence[Tensor], bias_A: Sequence[Tensor]) -> Self:
+        return cls(weight_NH=torch.cat([down.t() for down in down_HA]), bias_N=torch.cat(list(bias_A)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bottleneck:
+    """The weights of some heads on one input."""
+
+    stem: Stem
+    dense_AC: Sequence[Tensor]  # of each head
+
+    def forward(self, x_RH: Tensor, masks_RA: Masks) -> tuple[Tensor, list[Tensor]]:
+        """What is before the gelu, and the outputs of each head."""
+        before_RN = product(x_RH, self.stem.weight_NH, self.stem.bias_N)
+        features = torch.split(self._features(before_RN, masks_RA), self._sizes, dim=1)
+        # head by head, though it is slower: side by side, the NaN of one would reach all
+        return before_RN, [product(f, d.t()) for f, d in zip(features, self.dense_AC, strict=True)]
+
+    def backward(
+        self, x_RH: Tensor, before_RN: Tensor, masks_RA: Masks, grads_RC: Sequence[Tensor]
+    ) -> "Gradient":
+        features_RN = self._features(before_RN, masks_RA)
+        # of all features by each head's outputs; what is a head's own is on the diagonal
+        crossed_NC = torch.split(gradient(features_RN, _join(grads_RC)), self._sizes)
+        outputs = [grad.shape[1] for grad in grads_RC]
+        dense = [torch.split(rows_AC, outputs, dim=1)[k] for k, rows_AC in enumerate(crossed_NC)]
+        grads = [grad @ d.t() for grad, d in zip(grads_RC, self.dense_AC, strict=True)]
+        before = torch.ops.aten.gelu_backward(_masked(_join(grads), masks_RA, self._sizes), before_RN)
+        return Gradient(
+            before_RN=before,
+            down_HN=gradient(x_RH, before),
+            bias_N=before.sum(dim=0),
+            dense_AC=dense,
+        )
+
+    def _features(self, before_RN: Tensor, masks_RA: Masks) -> Tensor:
+        return _masked(functional.gelu(before_RN), masks_RA, self._sizes)
+
+    @property
+    def _sizes(self) -> list[int]:
+        return [dense.shape[0] for dense in self.dense_AC]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gradient:
+    """Of a bottleneck's weights, and of what is before its gelu."""
+
+    before_RN: Tensor
+    down_HN: Tensor
+    bias_N: Tensor
+    dense_AC: Sequence[Tensor]
+
+    def of_heads(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """down_HA, bias_A and dense_AC of each head."""
+        sizes = [dense.shape[0] for dense in self.dense_AC]
+        down_HA, bias_A = torch.split(self.down_HN, sizes, dim=1), torch.split(self.bias_N, sizes)
+        return zip(down_HA, bias_A, self.dense_AC, strict=True)
+
+
+def side_by_side(
+    heads: Sequence[int], sizes: Sequence[int], rows: int, device: torch.device
+) -> list[list[int]]:
+    """Heads in groups, so that what a group makes of so many rows is one piece."""
+    most = PIECE.get(device.type, PIECE["cuda"]) // max(rows, 1)
+    groups: list[list[int]] = []
+    features = 0
+    for head in heads:
+        features += sizes[head]
+        if not groups or features > most:
+            groups.append([])
+            features = sizes[head]
+        groups[-1].append(head)
+    return groups
+
+
+def _masked(features_RN: Tensor, masks_RA: Masks, sizes: Sequence[int]) -> Tensor:
+    if all(mask is None for mask in masks_RA):
+        return features_RN
+    parts = zip(torch.split(features_RN, list(sizes), dim=1), masks_RA, strict=True)
+    return _join([part if mask is None else part * mask for part, mask in parts])
+
+
+def _join(parts: Sequence[Tensor]) -> Tensor:
+    return parts[0] if len(parts) == 1 else torch.cat(list(parts), dim=1)
