@@ -33,6 +33,11 @@ def channel_name(layer: int) -> str:
     return EMBEDDINGS if layer == 0 else f"layer {layer}"
 
 
+def layer_number(channel: str) -> int:
+    """The layer that a channel is of, by its name."""
+    return 0 if channel == EMBEDDINGS else int(channel.removeprefix("layer "))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class BlockPlan:
     """Which windows of a split stand in a block, in the store's order."""

@@ -113,7 +113,7 @@ def test_bad_requests_are_one_line_before_any_work(
         ((run.path, "--data", tmp_path / "none.json"), "does not exist"),
         ((run.path, "--data", tmp_path / "empty.json"), "empty.json"),
         ((run.path, "--data", small.data, "--store", small.store.path), "both --store and --data are given"),
-        ((run.path, "--data", small.data, "--encoder", tiny_encoder), "is not the encoder that the model's"),
+        ((run.path, "--data", small.data, "--encoder", tiny_encoder), "is not the encoder that the"),
         ((), "the following arguments are required"),
     ):
         status, _, err = predict(*arguments)

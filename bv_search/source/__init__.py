@@ -1,0 +1,8 @@
+"""Hidden states made now: an encoder that fills blocks.
+
+channels.py   which channels of an encoder, of which tokens, rounded how
+reference.py  which encoder made a store's hidden states, and where it is
+placer.py     each batch put into its places in a block
+fill.py       a block's batches, encoded
+live.py       a store whose blocks are made when they are read
+"""
