@@ -23,6 +23,7 @@ from bv_search.tasks.task import Task
 
 MODEL_FILE, HEADS, ENCODER = "model.json", "heads", "encoder"
 FORMAT_VERSION = 1
+NAME_ENCODER = "say where it is with --encoder"
 ENCODER_NAME = "encoder"  # the member that is the encoder's own predictions
 
 
@@ -60,7 +61,7 @@ class Model:
         return sum(head.parameter_count() for head in self.heads)
 
     def load_encoder(self, place: str | Path | None = None, *, device: str = "auto") -> Encoder:
-        encoder = self.encoder.load(place, device=device, do="say where it is with --encoder")
+        encoder = self.encoder.load(place, device=device, do=NAME_ENCODER)
         self.channels.check(encoder)
         return encoder
 

@@ -13,7 +13,9 @@ MICRO_BATCH = 16
 
 MANIFEST = "manifest.json"
 EMBEDDINGS, POOLER = "embeddings", "pooler"
-FORMATS = ("npy", "parquet")
+NONE = "none"
+FORMATS = ("npy", "parquet", NONE)
+"""`none` keeps no hidden states: the encoder makes them again whenever they are read."""
 
 
 def index_file(split: str) -> str:
