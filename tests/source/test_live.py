@@ -1,5 +1,6 @@
 """A store fed by its encoder holds what the store on the disk holds, and trains the same heads."""
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,9 +13,11 @@ import torch
 from bv_search.encoder.checkpoint import load_encoder
 from bv_search.errors import EncoderError, StoreError
 from bv_search.scan.ground import head_shape
+from bv_search.scan.scanner import Scanner, Start
 from bv_search.scan.segment import TrainSplit, train_segment
 from bv_search.scan.state import HeadState
 from bv_search.scan.trial import TrialConfig
+from bv_search.source import LIVE, STORE
 from bv_search.source.live import feed_live, live_store
 from bv_search.source.reference import EncoderReference
 from bv_search.store.block import Block, Part
@@ -136,3 +139,19 @@ def test_another_encoder_is_refused_in_one_line(extract: Extract, tiny_encoder: 
     ):
         gone.find()
     assert gone.load(ours.place).identity.digest == ours.digest
+
+
+def test_a_scanner_trains_and_scores_without_a_file_of_hidden_states(extract: Extract) -> None:
+    place = extract().store
+    start = Start(trial="a", config=TrialConfig.from_json(HEADS[0]))
+    (stored,) = Scanner(place, source=STORE).segment([start], 2, score=["a"])
+    for blocks in Path(place).glob("*/blocks"):
+        shutil.rmtree(blocks)
+    scanner = Scanner(place, source=LIVE)
+    (live,) = scanner.segment([start], 2, score=["a"])
+    assert live == stored
+    assert live.state is not None
+    (final,) = scanner.final([live.state])
+    assert final.select.score == live.score
+    with pytest.raises(StoreError, match="is missing"):
+        Scanner(place, source=STORE).segment([start], 2, score=["a"])
