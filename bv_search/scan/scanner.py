@@ -96,7 +96,7 @@ class Scanner:
         return head_shape(self._store)
 
     def capacity(self, heads: Sequence[HeadConfig]) -> int:
-        """Heads that may share a pass in the memory there is."""
+        """Heads that may share a pass in the memory there is: an encoder that feeds them has its own already."""
         longest = int(self._source.split.lengths.max())
         return pack_capacity(
             heads,

@@ -1,3 +1,4 @@
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -53,6 +54,22 @@ def test_a_saved_model_answers_alike(small: Small, ensemble: Model, tmp_path: Pa
     assert answer_rows(again, again.load_encoder(), rows).rows == expected
     assert (again.encoder.place == str(tmp_path / "model" / "encoder")) is bundle
     assert not list(tmp_path.rglob("*.pkl")) + list(tmp_path.rglob("*.bin"))
+
+
+def test_new_rows_are_encoded_in_the_precision_of_the_store(small: Small, tmp_path: Path) -> None:
+    folder = shutil.copytree(small.run.trial_folder("0002"), tmp_path / "head")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "precision": "bfloat16"}))
+    half, full = open_model(folder), open_model(small.run.trial_folder("0002"))
+    assert (half.channels.precision, full.channels.precision) == ("bfloat16", "float32")
+    saved = Model.from_pretrained(half.save_pretrained(tmp_path / "model"))
+    rows, encoder = load_dataset(full.task, str(small.data)).split("dev").rows[:8], full.load_encoder()
+    exact, rough, again = (
+        np.concatenate(answer_rows(model, encoder, rows).logits) for model in (full, half, saved)
+    )
+    assert not np.array_equal(rough, exact)
+    np.testing.assert_allclose(rough, exact, atol=0.5)
+    np.testing.assert_array_equal(again, rough)
 
 
 def test_a_saved_model_is_never_overwritten(ensemble: Model, tmp_path: Path) -> None:

@@ -17,14 +17,17 @@ from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.errors import EncoderError, StoreError
 from bv_search.extract import extraction
 from bv_search.extract.config import ExtractConfig
+from bv_search.model.source import open_model
 from bv_search.predict import predict
 from bv_search.predict.predict import PredictConfig
 from bv_search.run.folder import Run
 from bv_search.source import AUTO, LIVE, STORE
+from bv_search.source.channels import Channels
 from bv_search.source.choice import Rates, choose_source, compare_sources
 from bv_search.store.layout import BlockLimits
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
+from bv_search.tune.dry_run import dry_run
 from bv_search.tune.outcome import to_json
 from bv_search.tune.search import run as search
 
@@ -68,7 +71,13 @@ def places(
             "data": str(generated_data),
             "layers": (0, 2),
         },
-        "none": {"task": "mrpc", "encoder": str(stage), "data": str(pairs), "format": "none"},
+        "none": {
+            "task": "mrpc",
+            "encoder": str(stage),
+            "data": str(pairs),
+            "format": "none",
+            "precision": "bfloat16",
+        },
     }
     for name, kind in kinds.items():
         few = BlockLimits(bytes=1, windows=48)
@@ -130,6 +139,7 @@ def test_from_a_store_that_keeps_nothing_to_an_answer(places: dict[str, Path], t
     combined = ensemble.run(EnsembleConfig(runs=(str(run.path),), mlflow=False), QUIET)
     assert 0.0 <= combined.evaluation.score <= 1.0
     best = resumed.finished_trials()[0]
+    assert open_model(run.path).channels == Channels.of(Store.open(places["none"]).manifest)
     answers = predict.run(PredictConfig(place=str(run.path), member=best.id), QUIET).answers
     assert answers.evaluation is not None
     assert answers.evaluation.score == best.report_score
@@ -161,6 +171,17 @@ def test_a_resumed_run_keeps_its_source_unless_told_otherwise(
     assert "source: " not in said.getvalue()
     assert (kept.study.source, changed.study.source) == (LIVE, STORE)
     assert len(changed.finished_trials()) == 3
+
+
+def test_a_dry_run_counts_the_tokens_to_encode_where_nothing_can_be_read(
+    places: dict[str, Path], tmp_path: Path
+) -> None:
+    kept, bare = (dry_run(ask("mrpc", places[name], tmp_path), None).cost for name in ("mrpc", "none"))
+
+    train = Store.open(places["none"]).split("train").entry
+    assert bare["tokens_to_encode_per_pack"] == 2 * train.encoded_tokens
+    assert kept["bytes_to_read_per_pack"] == 2 * train.tokens * 4 * 32 * 2
+    assert kept.keys() ^ bare.keys() == {"tokens_to_encode_per_pack", "bytes_to_read_per_pack"}
 
 
 def test_an_encoder_that_is_gone_or_another_is_told_before_any_work(
