@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 import time
 import traceback
@@ -142,5 +143,13 @@ def fraction(text: str) -> float:
     return value
 
 
+def size(text: str) -> int:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMGT]?)(i?)B", text, re.IGNORECASE)
+    if match is None or float(match[1]) <= 0:
+        raise ValueError(text)
+    return int(float(match[1]) * (1024 if match[3] else 1000) ** " kmgt".index(match[2].lower() or " "))
+
+
+size.__name__ = "size such as 512MB or 2GB"
 positive_int.__name__ = "whole number above zero"
 fraction.__name__ = "number above 0 and up to 1"

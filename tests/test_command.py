@@ -1,10 +1,11 @@
 import io
 import json
+import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 import pytest
 
-from bv_search.command import Command, Progress, Result, fraction, main, positive_int
+from bv_search.command import Command, Progress, Result, fraction, main, positive_int, size
 from bv_search.errors import BvError, DataError
 
 
@@ -146,3 +147,17 @@ def test_a_count_is_a_whole_number_above_zero(text: str) -> None:
 def test_a_fraction_is_above_zero_and_up_to_one(text: str) -> None:
     with pytest.raises((ValueError, ArgumentTypeError)):
         fraction(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("2GB", 2_000_000_000), ("512MB", 512_000_000), ("1.5 GiB", 3 << 29), ("64kib", 1 << 16), ("100B", 100)],
+)
+def test_a_size_has_a_unit(text: str, expected: int) -> None:
+    assert size(text) == expected
+
+
+@pytest.mark.parametrize("text", ["2", "0GB", "-1GB", "GB", "2 gigabytes", "nan"])
+def test_a_size_without_one_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(text)):
+        size(text)

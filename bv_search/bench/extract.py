@@ -21,11 +21,11 @@ from bv_search.encoder.batches import plan_inference, read_tokens
 from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoder, Tokens, autocast, pad_batch
 from bv_search.errors import UserError
-from bv_search.extract.channels import TORCH_DTYPES, Channels
 from bv_search.extract.config import ExtractConfig
-from bv_search.extract.encode import fill_block
 from bv_search.extract.settings import Settings
 from bv_search.extract.survey import settle, survey_encoder, survey_hardware
+from bv_search.source.channels import Channels
+from bv_search.source.fill import fill_block
 from bv_search.store.folder import open_folder
 from bv_search.store.layout import LIMITS, BlockPlan, block_file, plan_blocks, seeded_order
 from bv_search.store.writer import BlockForm, BlockWriter
@@ -53,7 +53,7 @@ class Work:
 
     @property
     def precision(self) -> torch.dtype:
-        return TORCH_DTYPES[self.settings.precision]
+        return self.settings.channels.forward
 
 
 def run(args: Namespace, progress: Progress) -> Result:
@@ -136,7 +136,7 @@ def extract(work: Work, place: str) -> float:
     chosen = work.settings
     form = BlockForm(layers=chosen.layers, width=chosen.width, dtype=chosen.dtype, format=chosen.format)
     stored = work.lengths if chosen.tokens == "all" else np.ones_like(work.lengths)
-    folder, channels = open_folder(place), Channels(chosen, work.encoder)
+    folder, channels = open_folder(place), chosen.channels
     plans = plan_blocks(stored, work.lengths, len(chosen.layers) * chosen.width * 2, LIMITS)
     for plan in plans:
         _extract_block(work, plan, stored, BlockTarget(folder=folder, form=form, channels=channels))

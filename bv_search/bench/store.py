@@ -87,7 +87,7 @@ def _prefix(store: Store, size: int) -> Prefix:
         )
     split = max(store.splits(), key=lambda each: each.entry.tokens)
     blocks: list[BlockEntry] = []
-    for block in split.entry.blocks:
+    for block in split.entry.kept:
         if sum(each.size for each in blocks) >= size:
             break
         blocks.append(block)

@@ -27,10 +27,15 @@ Tokens = Sequence[int] | npt.NDArray[np.int64]
 class Encoded:
     """What one forward pass gives. Positions from a window's length on are padding, and mean nothing."""
 
-    hidden_LBSH: Tensor
+    layers: tuple[Tensor, ...]  # hidden_BSH of the embeddings and of every layer
     pooler_BH: Tensor | None
     logits: Tensor | None  # (B, S, 2) for spans, (B, C) otherwise; None where the encoder predicts nothing
     lengths: tuple[int, ...]
+
+    @property
+    def hidden_LBSH(self) -> Tensor:
+        """All layers in one tensor: a copy."""
+        return torch.stack(self.layers)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,10 +63,10 @@ class Encoder:
         inputs = pad_batch(self.model, token_ids, type_ids, self.device)
         with autocast(self.device, dtype), _BaseOutput(self.model) as base:
             output = self.model(**inputs, output_hidden_states=True, return_dict=True)
-        hidden_LBSH = torch.stack(base.output["hidden_states"])
-        assert len(hidden_LBSH) == self.layers, f"{len(hidden_LBSH)} hidden states of {self.layers}"
+        layers = tuple(base.output["hidden_states"])
+        assert len(layers) == self.layers, f"{len(layers)} hidden states of {self.layers}"
         return Encoded(
-            hidden_LBSH=hidden_LBSH,
+            layers=layers,
             pooler_BH=base.output.get("pooler_output") if self.has_pooler else None,
             logits=logits_of(output, self.task) if self.predicts else None,
             lengths=tuple(len(ids) for ids in token_ids),

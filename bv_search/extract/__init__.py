@@ -9,7 +9,6 @@ steps.py       plan, encode what is not done, assemble the manifest;  repair.py 
 tokenise.py    rows → windows, shard by shard
 plan.py        windows → seeded order, blocks, index
 encode.py      a block, inside the process that has the encoder
-channels.py    what is kept of hidden states;  placer.py  each batch put into its places
 work.py        what an unfinished extraction has on disk, so that it is not done again
 score.py       the encoder's own logits put together, and their score
 hold.py        one extraction at a time into one place

@@ -25,7 +25,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--data", metavar="PATH", help="local folder or file of the task; without it, from the Hub"
     )
-    parser.add_argument("--format", default="npy", choices=FORMATS, help="of blocks (default: %(default)s)")
+    parser.add_argument(
+        "--format",
+        default="npy",
+        choices=FORMATS,
+        help="of blocks; none: keep nothing, the encoder feeds the heads as they train, --source live "
+        "(default: %(default)s)",
+    )
     parser.add_argument(
         "--dtype", default="float16", choices=sorted(STORED), help="of values (default: %(default)s)"
     )

@@ -18,7 +18,7 @@ class ExtractConfig:
     encoder: str  # a stage, a transformers folder, or a name on the Hub
     out: str  # the store's folder or address
     data: str | None = None  # a local folder or file; None: the Hub
-    format: str = "npy"
+    format: str = "npy"  # of blocks; none: no hidden states are kept
     dtype: str = "float16"  # how values are stored
     layers: tuple[int, ...] | None = None  # 0 is the embeddings; None: all
     tokens: str | None = None  # all | first | mean; None: all for spans, first for the rest

@@ -129,7 +129,7 @@ def _extract(run: Run, *, mend: bool) -> Manifest:
             folder.delete(WORK)
             return finished
     plan = make_plan(run, ours)
-    done = encode(run, plan, find_done(folder, plan))
+    done = encode(run, plan, find_done(run, plan))
     manifest = assemble(run, plan, done)
     commit_manifest(folder, manifest)
     folder.delete(WORK)

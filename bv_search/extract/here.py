@@ -9,7 +9,7 @@ from bv_search.extract.encode import BlockEncoder
 from bv_search.extract.job import BlockTask, Job, Shard
 from bv_search.extract.survey import Hardware, survey_hardware
 from bv_search.extract.tokenise import tokenise
-from bv_search.store.manifest import BlockEntry
+from bv_search.store.manifest import AnyBlock
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,7 +31,7 @@ class Place(Protocol):
     def tokenise(self, job: Job, shards: Sequence[Shard]) -> Iterable[Shard]:
         """Windows of every shard, in any order."""
 
-    def encode(self, job: Job, tasks: Sequence[BlockTask]) -> Iterable[tuple[BlockTask, BlockEntry]]:
+    def encode(self, job: Job, tasks: Sequence[BlockTask]) -> Iterable[tuple[BlockTask, AnyBlock]]:
         """Every block, in any order."""
 
 
@@ -48,6 +48,6 @@ class Here:
     def tokenise(self, job: Job, shards: Sequence[Shard]) -> Iterator[Shard]:
         return (tokenise(job, shard) for shard in shards)
 
-    def encode(self, job: Job, tasks: Sequence[BlockTask]) -> Iterator[tuple[BlockTask, BlockEntry]]:
+    def encode(self, job: Job, tasks: Sequence[BlockTask]) -> Iterator[tuple[BlockTask, AnyBlock]]:
         encoder = BlockEncoder(job)
         return ((task, encoder.encode(task)) for task in tasks)

@@ -16,8 +16,7 @@ from bv_search.extract.job import BlockTask, Job, Shard
 from bv_search.extract.refusal import error_from_json, error_to_json
 from bv_search.extract.survey import Hardware, survey_hardware
 from bv_search.extract.tokenise import tokenise
-from bv_search.store.manifest import BlockEntry
-from bv_search.store.strict import decode
+from bv_search.store.manifest import AnyBlock, read_block
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -73,7 +72,7 @@ class OnRay:
         rows = _dataset([asdict(shard) for shard in shards]).map(_Told(step), num_cpus=1)
         return (Shard(**json.loads(row["shard"])) for row in _listen(rows, "shard"))
 
-    def encode(self, job: Job, tasks: Sequence[BlockTask]) -> Iterator[tuple[BlockTask, BlockEntry]]:
+    def encode(self, job: Job, tasks: Sequence[BlockTask]) -> Iterator[tuple[BlockTask, AnyBlock]]:
         rows = _dataset([asdict(task) for task in tasks]).map(
             _Encode,
             fn_constructor_args=(job,),
@@ -82,7 +81,7 @@ class OnRay:
             num_gpus=self.pool.gpus or None,
         )
         for row in _listen(rows, "entry"):
-            yield BlockTask(**json.loads(row["task"])), decode(BlockEntry, json.loads(row["entry"]))
+            yield BlockTask(**json.loads(row["task"])), read_block(json.loads(row["entry"]))
 
 
 class _Encode:

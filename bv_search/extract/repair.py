@@ -19,7 +19,7 @@ def repair(run: Run, manifest: Manifest) -> Manifest:
     splits = {
         name: _repair_split(run, name, split, bad)
         for name, split in manifest.splits.items()
-        if bad & {split.index.file, *(block.file for block in split.blocks), *_files(split.encoder)}
+        if bad & {split.index.file, *(block.file for block in split.kept), *_files(split.encoder)}
     }
     repaired = replace(manifest, splits={**manifest.splits, **splits})
     if repaired != manifest:
@@ -35,10 +35,11 @@ def _repair_split(run: Run, name: str, split: SplitEntry, bad: set[str]) -> Spli
         run.folder.delete(f"{WORK}/windows")
     plan = plan_splits(run, [name])[name]
     everything = bool(bad & set(_files(split.encoder)))
+    lost = {number for number, block in enumerate(split.kept) if block.file in bad}
     done = {
         (name, number): block
         for number, block in enumerate(split.blocks)
-        if block.file not in bad and not everything
+        if number not in lost and not everything
     }
     entries = encode(run, Plan(settings={}, splits={name: plan}), done)
     logits = split.encoder

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from bv_search.store.layout import POOLER
+from bv_search.source.channels import Channels
 from bv_search.store.manifest import EncoderEntry, Manifest
 
 UNSEEN = ("encoder.stage", "encoder.id", "encoder.revision")
@@ -27,9 +27,14 @@ class Settings:
     batch_tokens: int
 
     @property
-    def hidden_layers(self) -> int:
-        """Channels that come from `hidden_states`."""
-        return len(self.layers) - (self.layers[-1] == POOLER)
+    def channels(self) -> Channels:
+        return Channels(
+            layers=self.layers,
+            tokens=self.tokens,
+            dtype=self.dtype,
+            width=self.width,
+            precision=self.precision,
+        )
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "layers": list(self.layers)}

@@ -14,10 +14,11 @@ from bv_search.extract.score import RoleScore, gather_logits, score_role
 from bv_search.extract.tokenise import DataFacts
 from bv_search.extract.work import read_entry, read_unfinished, refuse_changes, write_plan
 from bv_search.store.folder import Folder, damage
-from bv_search.store.manifest import Baseline, BlockEntry, FileEntry, Manifest, SplitEntry
+from bv_search.store.layout import NONE
+from bv_search.store.manifest import AnyBlock, BareBlock, Baseline, FileEntry, Manifest, SplitEntry
 from bv_search.tasks.row import Role
 
-Entries = dict[tuple[str, int], BlockEntry]
+Entries = dict[tuple[str, int], AnyBlock]
 
 
 @dataclass(kw_only=True)
@@ -60,12 +61,14 @@ def plan_splits(run: Run, names: Sequence[str]) -> dict[str, SplitPlan]:
     return {name: run.place.call(plan_split, run.job, facts[name], shards[name]) for name in facts}
 
 
-def find_done(folder: Folder, plan: Plan) -> Entries:
-    """Blocks that an interrupted extraction has left finished."""
+def find_done(run: Run, plan: Plan) -> Entries:
+    """Blocks that an interrupted extraction has left finished, and those that nothing is asked of."""
     done: Entries = {}
+    idle = run.job.settings.format == NONE and not run.predicts
     for name, split in plan.splits.items():
         for block in split.blocks:
-            entry = read_entry(folder, name, block.number)
+            bare = BareBlock(windows=block.windows, tokens=block.tokens)
+            entry = bare if idle else read_entry(run.folder, name, block.number)
             if entry is not None:
                 done[name, block.number] = entry
     return done
@@ -118,7 +121,7 @@ def assemble(run: Run, plan: Plan, entries: Entries) -> Manifest:
     )
 
 
-def split_entry(split: SplitPlan, blocks: Sequence[BlockEntry], logits: FileEntry | None) -> SplitEntry:
+def split_entry(split: SplitPlan, blocks: Sequence[AnyBlock], logits: FileEntry | None) -> SplitEntry:
     return SplitEntry(
         role=split.role,
         windows=sum(block.windows for block in blocks),

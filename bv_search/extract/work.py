@@ -21,8 +21,8 @@ from bv_search.extract.settings import differences
 from bv_search.store.folder import Folder
 from bv_search.store.index import LOGITS_SCHEMA, logits_table, table_bytes
 from bv_search.store.layout import MANIFEST
-from bv_search.store.manifest import BlockEntry
-from bv_search.store.strict import Mismatch, decode
+from bv_search.store.manifest import AnyBlock, BlockEntry, read_block
+from bv_search.store.strict import Mismatch
 
 ENTRY = b"entry"
 
@@ -79,7 +79,7 @@ def done_file(split: str, number: int) -> str:
 def record_block(
     folder: Folder,
     task: BlockTask,
-    entry: BlockEntry,
+    entry: AnyBlock,
     ids: pa.ChunkedArray,
     logits: Sequence[np.ndarray] | None,
 ) -> None:
@@ -89,17 +89,19 @@ def record_block(
     folder.write(done_file(task.split, task.number), table_bytes(table))
 
 
-def read_entry(folder: Folder, split: str, number: int) -> BlockEntry | None:
+def read_entry(folder: Folder, split: str, number: int) -> AnyBlock | None:
     """The manifest's line for a finished block, or None when it has to be encoded."""
     name = done_file(split, number)
     if not folder.exists(name):
         return None
     try:
         metadata = pq.read_schema(pa.BufferReader(folder.read(name))).metadata or {}
-        entry = decode(BlockEntry, json.loads(metadata.get(ENTRY, b"null")))
+        entry = read_block(json.loads(metadata.get(ENTRY, b"null")))
     except (pa.ArrowException, OSError, json.JSONDecodeError, Mismatch):
         return None
-    return entry if folder.size(entry.file) == entry.size else None
+    if isinstance(entry, BlockEntry) and folder.size(entry.file) != entry.size:
+        return None
+    return entry
 
 
 def read_logits(folder: Folder, split: str, number: int) -> pa.Table:

@@ -1,7 +1,6 @@
 """What answers: a head with its encoder, or an ensemble of heads and the encoder.
 
 combine.py    several models' logits → one
-channels.py   an encoder's output → what the heads of a store were trained on
 model.py      a model: its members, its encoder by place and digest; save and load
 answer.py     logits of a model, from a store or from rows
 source.py     a model from a run, a trial's folder, a saved model or a head's folder

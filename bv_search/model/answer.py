@@ -16,12 +16,12 @@ from bv_search.encoder.predictions import BATCH_TOKENS
 from bv_search.errors import DataError, StoreError
 from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
-from bv_search.model.channels import Channels
 from bv_search.model.combine import combine
 from bv_search.model.model import Model
 from bv_search.run.roles import encoder_logits
 from bv_search.scan.ground import role_index
 from bv_search.scan.score import score_heads
+from bv_search.source.channels import Channels
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Role, Row
@@ -115,7 +115,9 @@ def live_logits(
     members: list[list[Any]] = [[None] * len(ids) for _ in model.members]
     done = 0
     for batch in plan_inference(lengths, tokens=tokens):
-        encoded = encoder.encode([ids[i] for i in batch], [types[i] for i in batch])
+        encoded = encoder.encode(
+            [ids[i] for i in batch], [types[i] for i in batch], dtype=model.channels.forward
+        )
         found = _head_batches(pack, model, encoded)
         for member, logits in zip(model.members, members, strict=True):
             own = found.pop(0) if member.head is not None else _own_batch(model, encoded)
@@ -131,9 +133,8 @@ def live_logits(
 def _head_batches(pack: Pack | None, model: Model, encoded: Encoded) -> list[list[np.ndarray]]:
     if pack is None:
         return []
-    windows = [window.cpu() for window in model.channels.cut(encoded)]
-    lengths = [window.shape[1] for window in windows]
-    found = pack(torch.cat(windows, dim=1), torch.tensor(lengths))
+    lengths = model.channels.kept(encoded.lengths)
+    found = pack(model.channels.join(encoded).cpu(), torch.tensor(lengths))
     if model.task.kind is Kind.SPAN:
         ends = np.cumsum(lengths)[:-1]
         return [np.split(logits.numpy(), ends) for logits in found]

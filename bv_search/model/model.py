@@ -11,69 +11,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoder
-from bv_search.encoder.source import find_source
-from bv_search.errors import EncoderError, HeadError, OutputError
+from bv_search.errors import HeadError, OutputError
 from bv_search.files import confine, folder_being_made, read_json, write_json
 from bv_search.heads.head import Head
-from bv_search.model.channels import Channels
 from bv_search.model.combine import Method
-from bv_search.store.manifest import EncoderEntry
+from bv_search.source.channels import Channels
+from bv_search.source.reference import EncoderReference
 from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Task
 
 MODEL_FILE, HEADS, ENCODER = "model.json", "heads", "encoder"
 FORMAT_VERSION = 1
+NAME_ENCODER = "say where it is with --encoder"
 ENCODER_NAME = "encoder"  # the member that is the encoder's own predictions
-
-
-@dataclass(frozen=True, kw_only=True)
-class EncoderReference:
-    """Which encoder a model needs: where it was, and the digest that it must have wherever it is now."""
-
-    id: str
-    revision: str | None
-    digest: str
-    place: str
-
-    @classmethod
-    def of(cls, entry: EncoderEntry) -> "EncoderReference":
-        return cls(id=entry.id, revision=entry.revision, digest=entry.digest, place=entry.stage or entry.id)
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> "EncoderReference":
-        """From a manifest's or a head's entry, or from a saved model's."""
-        return cls(
-            id=value["id"],
-            revision=value["revision"],
-            digest=value["digest"],
-            place=value.get("place") or value.get("stage") or value["id"],
-        )
-
-    def load(self, place: str | Path | None = None, *, device: str = "auto") -> Encoder:
-        """The encoder from its place, or from another; another encoder is refused."""
-        try:
-            encoder = load_encoder(place or self.place, device=device)
-        except EncoderError as cause:
-            if place is not None:
-                raise
-            raise EncoderError(
-                "the model's encoder is not there",
-                where=self.place,
-                expected=f"the encoder with digest {self.digest}",
-                found=cause.what,
-                do="put it back, or say where it is with --encoder",
-            ) from cause
-        if encoder.identity.digest != self.digest:
-            raise EncoderError(
-                "is not the encoder that the model's heads were trained on",
-                where=place or self.place,
-                expected=f"digest {self.digest}",
-                found=encoder.identity.digest,
-                do="give that stage with --encoder",
-            )
-        return encoder
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -110,7 +61,7 @@ class Model:
         return sum(head.parameter_count() for head in self.heads)
 
     def load_encoder(self, place: str | Path | None = None, *, device: str = "auto") -> Encoder:
-        encoder = self.encoder.load(place, device=device)
+        encoder = self.encoder.load(place, device=device, do=NAME_ENCODER)
         self.channels.check(encoder)
         return encoder
 
@@ -123,7 +74,7 @@ class Model:
             for number, head in enumerate(self.heads):
                 head.save_pretrained(part / HEADS / str(number))
             if bundle:
-                shutil.copytree(self._checked_encoder(), part / ENCODER)
+                shutil.copytree(self.encoder.find(), part / ENCODER)
             write_json(part / MODEL_FILE, self.to_json())
         return folder
 
@@ -132,12 +83,7 @@ class Model:
         return {
             "format_version": FORMAT_VERSION,
             "task": self.task.to_json(),
-            "encoder": {
-                "id": self.encoder.id,
-                "revision": self.encoder.revision,
-                "digest": self.encoder.digest,
-                "place": self.encoder.place,
-            },
+            "encoder": self.encoder.to_json(),
             "channels": self.channels.to_json(),
             "store": self.store,
             "method": str(self.method),
@@ -179,11 +125,6 @@ class Model:
             bundled = replace(model.encoder, place=str(folder / ENCODER))
             return replace(model, encoder=bundled)
         return model
-
-    def _checked_encoder(self) -> Path:
-        """The folder of the encoder, once its digest has been seen to be the right one."""
-        self.encoder.load(device="cpu")
-        return find_source(self.encoder.place).folder
 
 
 def is_model(folder: Path) -> bool:

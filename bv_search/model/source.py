@@ -11,12 +11,13 @@ from typing import Any
 from bv_search.errors import HeadError, RunError, UnknownName
 from bv_search.files import read_json
 from bv_search.heads.head import CONFIG_FILE, Head
-from bv_search.model.channels import Channels
 from bv_search.model.combine import Method
-from bv_search.model.model import ENCODER_NAME, EncoderReference, Member, Model, is_model
+from bv_search.model.model import ENCODER_NAME, Member, Model, is_model
 from bv_search.run.folder import JOURNAL, Run
 from bv_search.run.leaderboard import smallest
 from bv_search.run.roles import find_near
+from bv_search.source.channels import Channels
+from bv_search.source.reference import EncoderReference
 from bv_search.store.store import Store
 from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Task
@@ -58,6 +59,7 @@ class Context:
                     tokens=value["tokens"],
                     dtype=value.get("dtype", "float16"),
                     width=value["shape"]["width"],
+                    precision=value.get("precision", "float32"),
                 ),
                 store=value.get("store", {}).get("path"),
             )

@@ -7,11 +7,12 @@ from typing import Any
 from bv_search.command import Progress
 from bv_search.errors import StoreError, UserError
 from bv_search.model.answer import Answers, answer_rows, answer_store
-from bv_search.model.model import Model
+from bv_search.model.model import NAME_ENCODER, Model
 from bv_search.model.source import is_run, open_model
 from bv_search.predict.output import check_output, default_suffix, write_answers
 from bv_search.run.folder import Run
 from bv_search.run.roles import find_near, open_store
+from bv_search.source.live import feed_live
 from bv_search.store.store import Store
 from bv_search.tasks.dataset import load_dataset, read_rows
 from bv_search.tasks.row import Role, Row
@@ -76,10 +77,17 @@ def default_out(config: PredictConfig, model: Model) -> Path:
 
 def _answer(config: PredictConfig, model: Model, other: Store | None, progress: Progress) -> Answers:
     if config.data is None:
-        return answer_store(model, other or _own_store(config, model), progress=progress)
+        return answer_store(model, _fed(config, other or _own_store(config, model)), progress=progress)
     rows = rows_of(model.task, Path(config.data))
     encoder = model.load_encoder(config.encoder, device=config.device)
     return answer_rows(model, encoder, rows, progress=progress)
+
+
+def _fed(config: PredictConfig, store: Store) -> Store:
+    """A store that keeps no hidden states has them made by its encoder."""
+    if store.manifest.keeps_blocks:
+        return store
+    return feed_live(store, place=config.encoder, device=config.device, do=NAME_ENCODER)
 
 
 def rows_of(task: Task, place: Path) -> tuple[Row, ...]:

@@ -41,7 +41,7 @@ class Study:
     data_fraction: float  # of the store's train rows
     encoder_parameters: int  # what `percent` is of
     baseline: Mapping[str, Any] | None = None  # the encoder's own scores, as in the store's manifest
-    source: str = "store"  # where hidden states come from: "store", "live" or "auto"
+    source: str = "store"  # of hidden states: "store", "live"; "auto" until it has been decided
     versions: Mapping[str, str] = field(default_factory=versions)
     id: str = field(default_factory=lambda: uuid4().hex)  # tells runs of one name apart on a shared server
     format_version: int = FORMAT_VERSION

@@ -15,10 +15,16 @@ FLOAT_BYTES = 4
 COPIES = 6  # of the weights: themselves, fused, their gradients twice, two moments
 
 
-def pack_capacity(heads: Sequence[HeadConfig], shape: HeadShape, *, tokens: int, device: torch.device) -> int:
-    """Heads of the largest kind that may train together on micro-batches of so many tokens."""
+def pack_capacity(
+    heads: Sequence[HeadConfig], shape: HeadShape, *, tokens: int, device: torch.device, reserved: int = 0
+) -> int:
+    """Heads of the largest kind that may train together on micro-batches of so many tokens.
+
+    `reserved` bytes of this machine's memory are for blocks; a GPU's memory holds none.
+    """
     largest = max(_bytes(config, shape, tokens) for config in set(heads))
-    return max(1, min(LARGEST, int(SHARE * free_memory(device) / largest)))
+    free = free_memory(device) - (reserved if device.type == "cpu" else 0)
+    return max(1, min(LARGEST, int(SHARE * free / largest)))
 
 
 def _bytes(config: HeadConfig, shape: HeadShape, tokens: int) -> int:

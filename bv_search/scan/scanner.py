@@ -19,6 +19,10 @@ from bv_search.scan.segment import Diverged, TrainSplit, train_segment
 from bv_search.scan.state import HeadState
 from bv_search.scan.training import MICRO_BATCH
 from bv_search.scan.trial import TrialConfig
+from bv_search.source import LIVE, STORE
+from bv_search.source.choice import Rates
+from bv_search.source.reference import EncoderReference
+from bv_search.store.info import scan_rate
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Role
@@ -68,11 +72,23 @@ class Final:
 
 
 class Scanner:
-    def __init__(self, store: str, *, device: str | None = None, threads: int | None = None) -> None:
+    """`source` is store or live; `window` is how many bytes of blocks are in memory at once."""
+
+    def __init__(
+        self,
+        store: str,
+        *,
+        source: str = STORE,
+        window: int | None = None,
+        device: str | None = None,
+        threads: int | None = None,
+    ) -> None:
         if threads:
             torch.set_num_threads(threads)
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        self._store = Store.open(store)
+        stored = Store.open(store, window=window)
+        self._store = _fed_live(stored, self._device) if source == LIVE else stored
+        self._reserved = window or (stored.manifest.largest_block if source == LIVE else 0)
         self._task = self._store.task
 
     @cached_property
@@ -80,9 +96,25 @@ class Scanner:
         return head_shape(self._store)
 
     def capacity(self, heads: Sequence[HeadConfig]) -> int:
-        """Heads that may share a pass in the memory there is."""
+        """Heads that may share a pass in the memory there is: an encoder that feeds them has its own already."""
         longest = int(self._source.split.lengths.max())
-        return pack_capacity(heads, self.shape, tokens=MICRO_BATCH * longest, device=self._device)
+        return pack_capacity(
+            heads,
+            self.shape,
+            tokens=MICRO_BATCH * longest,
+            device=self._device,
+            reserved=self._reserved,
+        )
+
+    def rates(self) -> Rates:
+        """How fast either source is here."""
+        from bv_search.store.recompute import tokens_per_second
+
+        encoder = EncoderReference.of(self._store.manifest.encoder).load(device=str(self._device))
+        return Rates(
+            bytes_per_second=scan_rate(self._store),
+            tokens_per_second=tokens_per_second(self._store, encoder),
+        )
 
     def segment(
         self,
@@ -172,3 +204,9 @@ class Scanner:
     @cached_property
     def _report_index(self) -> pa.Table:
         return role_index(self._store, Role.REPORT)
+
+
+def _fed_live(store: Store, device: torch.device) -> Store:
+    from bv_search.source.live import feed_live  # with transformers, which reading a store does without
+
+    return feed_live(store, device=str(device))

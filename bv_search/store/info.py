@@ -19,7 +19,6 @@ def describe(store: Store) -> dict[str, Any]:
     manifest = store.manifest
     payload = manifest.stored_tokens * manifest.token_bytes
     size = sum(entry.size for entry in manifest.files()) + (store.folder.size(MANIFEST) or 0)
-    rate = scan_rate(store)
     return {
         "store": store.path,
         "digest": store.digest,
@@ -37,9 +36,7 @@ def describe(store: Store) -> dict[str, Any]:
         "payload_bytes": payload,
         "size_over_payload": round(size / payload, 4),
         "size_over_padded_float32": round(size / _padded_bytes(manifest), 4),
-        "scan_bytes_per_second": round(rate),
-        "pass_seconds": round(payload / rate, 3),
-        **_break_even(store, payload, rate),
+        **_pass(store, payload),
         "splits": {name: _split(store, name) for name in manifest.splits},
     }
 
@@ -50,18 +47,26 @@ def _padded_bytes(manifest: Manifest) -> int:
     return manifest.windows * tokens * manifest.shape[0] * manifest.shape[1] * PADDED_BYTES
 
 
-def _break_even(store: Store, payload: int, rate: float) -> dict[str, Any]:
-    """Against an encoder that runs again for every pass, where it can be found here."""
+def _pass(store: Store, payload: int) -> dict[str, Any]:
+    """What a pass costs: by reading, where blocks are kept, and by an encoder, where it can be found here."""
+    rate = scan_rate(store) if store.manifest.keeps_blocks else None
     speed = _encoder_rate(store)
-    if speed is None:
-        return {"recompute_seconds": None, "break_even_bytes_per_second": None, "break_even_passes": None}
-    seconds = sum(split.encoded_tokens for split in store.manifest.splits.values()) / speed
-    gain = seconds - payload / rate
+    reading = None if rate is None else payload / rate
+    encoding = None if speed is None else store.manifest.encoded_tokens / speed
     return {
-        "recompute_seconds": round(seconds, 3),
-        "break_even_bytes_per_second": round(payload / seconds),
-        "break_even_passes": round(seconds / gain, 2) if gain > 0 else None,
+        "scan_bytes_per_second": None if rate is None else round(rate),
+        "pass_seconds": None if reading is None else round(reading, 3),
+        "recompute_seconds": None if encoding is None else round(encoding, 3),
+        "break_even_bytes_per_second": None if encoding is None else round(payload / encoding),
+        "break_even_passes": _break_even(encoding, reading),
     }
+
+
+def _break_even(encoding: float | None, reading: float | None) -> float | None:
+    """Passes after which storing has paid off, if ever."""
+    if encoding is None or reading is None or encoding <= reading:
+        return None
+    return round(encoding / (encoding - reading), 2)
 
 
 def _encoder_rate(store: Store) -> float | None:
@@ -88,7 +93,7 @@ def scan_rate(store: Store) -> float:
     """Bytes per second of the first blocks, read and checked as a scan does, from disk and not from cache."""
     split = max(store.splits(), key=lambda each: each.entry.tokens)
     stop, size = 0, 0
-    for block in split.entry.blocks:
+    for block in split.entry.kept:
         if size >= SAMPLE_BYTES:
             break
         stop, size = stop + block.windows, size + block.size
@@ -120,15 +125,21 @@ def render(info: dict[str, Any]) -> str:
         f"  {info['windows']:,} windows, {info['stored_tokens']:,} tokens, {info['bytes'] / 1e9:.2f} GB: "
         f"{info['size_over_payload']:.3f}× the values, "
         f"{info['size_over_padded_float32']:.3f}× the same padded in float32",
-        f"  one pass: {info['pass_seconds']:.2f} s at {info['scan_bytes_per_second'] / 1e9:.2f} GB/s, "
-        "read from this disk and checked",
     ]
+    if info["pass_seconds"] is None:
+        lines.append("  keeps no hidden states: the encoder makes them in every pass")
+    else:
+        lines.append(
+            f"  one pass: {info['pass_seconds']:.2f} s at {info['scan_bytes_per_second'] / 1e9:.2f} GB/s, "
+            "read from this disk and checked"
+        )
     if info["recompute_seconds"] is not None:
         lines.append(
             f"  the encoder again: {info['recompute_seconds']:.1f} s a pass; it would win on a disk below "
-            f"{info['break_even_bytes_per_second'] / 1e6:.2f} MB/s; storing pays off after "
-            f"{info['break_even_passes'] or 'no number of'} passes"
+            f"{info['break_even_bytes_per_second'] / 1e6:.2f} MB/s"
         )
+    if info["break_even_passes"] is not None:
+        lines.append(f"  storing pays off after {info['break_even_passes']} passes")
     lines += [
         f"  {name:16} {split['role']:7} {split['windows']:>9,} windows {split['tokens']:>12,} tokens "
         f"{split['blocks']:>5} blocks"

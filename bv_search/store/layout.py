@@ -13,7 +13,9 @@ MICRO_BATCH = 16
 
 MANIFEST = "manifest.json"
 EMBEDDINGS, POOLER = "embeddings", "pooler"
-FORMATS = ("npy", "parquet")
+NONE = "none"
+FORMATS = ("npy", "parquet", NONE)
+"""`none` keeps no hidden states: the encoder makes them again whenever they are read."""
 
 
 def index_file(split: str) -> str:
@@ -31,6 +33,11 @@ def block_file(split: str, number: int, fmt: str) -> str:
 def channel_name(layer: int) -> str:
     """Layer 0 is the word-piece embeddings, as in `hidden_states` of transformers."""
     return EMBEDDINGS if layer == 0 else f"layer {layer}"
+
+
+def layer_number(channel: str) -> int:
+    """The layer that a channel is of, by its name."""
+    return 0 if channel == EMBEDDINGS else int(channel.removeprefix("layer "))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

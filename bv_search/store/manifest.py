@@ -8,7 +8,7 @@ from typing import Any
 from bv_search.errors import StoreError
 from bv_search.files import digest_bytes
 from bv_search.store.dtype import STORED
-from bv_search.store.layout import FORMATS, MANIFEST
+from bv_search.store.layout import FORMATS, MANIFEST, NONE
 from bv_search.store.strict import Mismatch, decode
 
 FORMAT_VERSION = 1
@@ -37,14 +37,30 @@ class BlockEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
+class BareBlock:
+    """A block that is not kept: the encoder makes it whenever it is read."""
+
+    windows: int
+    tokens: int
+
+
+AnyBlock = BlockEntry | BareBlock
+
+
+@dataclass(frozen=True, kw_only=True)
 class SplitEntry:
     role: str
     windows: int
     tokens: int
     encoded_tokens: int
-    blocks: tuple[BlockEntry, ...]
+    blocks: tuple[AnyBlock, ...]
     index: FileEntry
     encoder: FileEntry | None
+
+    @property
+    def kept(self) -> tuple[BlockEntry, ...]:
+        """The blocks that are files: all, or none."""
+        return tuple(block for block in self.blocks if isinstance(block, BlockEntry))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,12 +108,28 @@ class Manifest:
         return self.shape[0] * self.shape[1] * STORED[self.dtype].itemsize
 
     @property
+    def keeps_blocks(self) -> bool:
+        return self.format != NONE
+
+    @property
     def windows(self) -> int:
         return sum(split.windows for split in self.splits.values())
 
     @property
     def stored_tokens(self) -> int:
         return sum(split.tokens for split in self.splits.values())
+
+    @property
+    def encoded_tokens(self) -> int:
+        """What the encoder reads for all of it."""
+        return sum(split.encoded_tokens for split in self.splits.values())
+
+    @property
+    def largest_block(self) -> int:
+        """Bytes that one block takes at most, as a file or in memory."""
+        blocks = [block for split in self.splits.values() for block in split.blocks]
+        kept = (block.size for block in blocks if isinstance(block, BlockEntry))
+        return max((*kept, *(block.tokens * self.token_bytes for block in blocks)), default=0)
 
     @property
     def digest(self) -> str:
@@ -108,7 +140,7 @@ class Manifest:
             yield split.index
             if split.encoder is not None:
                 yield split.encoder
-            yield from split.blocks
+            yield from split.kept
 
     def to_bytes(self) -> bytes:
         """The file: the same manifest always gives the same bytes, so that every flipped bit shows."""
@@ -153,6 +185,12 @@ class Manifest:
             ) from error
 
 
+def read_block(value: Any) -> AnyBlock:
+    """A block's line of a manifest, by itself; Mismatch where it is none."""
+    bare = isinstance(value, dict) and "file" not in value
+    return decode(BareBlock, value) if bare else decode(BlockEntry, value)
+
+
 def _compact(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
@@ -187,6 +225,14 @@ def _check(manifest: Manifest, where: object) -> None:
             do=DAMAGED,
         )
     for name, split in manifest.splits.items():
+        if len(split.kept) != (len(split.blocks) if manifest.keeps_blocks else 0):
+            raise StoreError(
+                f"manifest is damaged: blocks of split {name!r} are not of its format",
+                where=where,
+                expected=manifest.format,
+                found=f"{len(split.kept)} of {len(split.blocks)} blocks with a file",
+                do=DAMAGED,
+            )
         windows, tokens = (
             sum(block.windows for block in split.blocks),
             sum(block.tokens for block in split.blocks),

@@ -34,7 +34,7 @@ class BlockReader:
     def __init__(
         self, folder: Folder, manifest: Manifest, entry: SplitEntry, lengths: Callable[[], np.ndarray]
     ) -> None:
-        self._folder, self._manifest, self._blocks = folder, manifest, entry.blocks
+        self._folder, self._manifest, self._blocks = folder, manifest, entry.kept
         self._load_lengths = lengths
         self._starts = np.concatenate([[0], np.cumsum([block.windows for block in entry.blocks])]).astype(int)
         self._checked: set[tuple[int, int]] = set()
@@ -48,7 +48,7 @@ class BlockReader:
     def parts(self, start: int, stop: int, order: Sequence[int] | None) -> list[Part]:
         """The parts of blocks that are windows [start, stop) of the split."""
         parts = []
-        for number in range(len(self._blocks)) if order is None else order:
+        for number in range(len(self._starts) - 1) if order is None else order:
             first, end = int(self._starts[number]), int(self._starts[number + 1])
             if first < stop and end > start:
                 parts.append(Part(block=number, start=max(start - first, 0), stop=min(stop, end) - first))

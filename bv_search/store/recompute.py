@@ -4,16 +4,14 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
 import torch
 
 from bv_search.encoder.batches import plan_inference, read_tokens
 from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoder, autocast
-from bv_search.store.index import INDEX_SCHEMA, read_columns
 from bv_search.store.store import Store
 
-SECONDS = 2.0
+SECONDS = 1.0
 MOST_BATCHES = 200
 BATCH_TOKENS = 1024
 
@@ -23,18 +21,16 @@ def encoder_rate(store: Store, source: Path) -> float | None:
     encoder = load_encoder(source, task=store.task)
     if encoder.identity.digest != store.manifest.encoder.digest:
         return None
-    split = store.splits()[0].entry
-    path = store.folder.local(split.index.file, split.index.digest)
-    windows = read_columns(path, INDEX_SCHEMA, ["token_ids", "type_ids"], group=0)
-    return tokens_per_second(encoder, windows, store.manifest.precision)
+    return tokens_per_second(store, encoder)
 
 
-def tokens_per_second(encoder: Encoder, windows: pa.Table, precision: str) -> float:
+def tokens_per_second(store: Store, encoder: Encoder) -> float:
     """Of forward passes over batches of like length, for a moment, after one to warm up."""
+    windows = store.splits()[0].index_group(0, ["token_ids", "type_ids"])
     ids, types = read_tokens(windows, "token_ids"), read_tokens(windows, "type_ids")
     lengths = np.array([len(tokens) for tokens in ids], np.int32)
-    dtype = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(precision)
-    batches = list(plan_inference(lengths, tokens=BATCH_TOKENS))
+    dtype = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(store.manifest.precision)
+    batches = list(plan_inference(lengths, tokens=store.manifest.batch_tokens or BATCH_TOKENS))
     tokens, started = 0, 0.0
     # entered once around all batches: autocast then casts the weights once, and not for each of them
     with torch.inference_mode(), autocast(encoder.device, dtype):

@@ -1,6 +1,6 @@
 """A store opened for reading: its manifest, its splits, their blocks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Self
@@ -19,18 +19,45 @@ from bv_search.store.reader import BlockReader, read_ahead
 from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Task
 
+Feed = Callable[["StoreSplit", Sequence[Part]], Iterator[Block]]
+"""Gives parts of a split's blocks without reading their files."""
+
 
 class Store:
-    """Hidden states of an encoder on a task's data. Whatever is read is checked against the manifest."""
+    """Hidden states of an encoder on a task's data. Whatever is read is checked against the manifest.
 
-    def __init__(self, folder: Folder, manifest: Manifest, *, verify: bool = True) -> None:
-        self.folder, self.manifest, self.verify = folder, manifest, verify
+    `window` is how many bytes of blocks are in memory at once, over all splits; None: as many as there are.
+    """
+
+    def __init__(
+        self, folder: Folder, manifest: Manifest, *, verify: bool = True, window: int | None = None
+    ) -> None:
+        self.folder, self.manifest, self.verify, self.window = folder, manifest, verify, window
         self.path = folder.url
+        self.feed: Feed | None = None  # None: blocks are read from their files
+        self._require_room(window)
 
     @classmethod
-    def open(cls, place: str | Path, *, verify: bool = True) -> Self:
+    def open(cls, place: str | Path, *, verify: bool = True, window: int | None = None) -> Self:
         folder = open_folder(place)
-        return cls(folder, read_manifest(folder), verify=verify)
+        return cls(folder, read_manifest(folder), verify=verify, window=window)
+
+    def fed_by(self, feed: Feed) -> Self:
+        """The same store, whose blocks come from elsewhere."""
+        fed = type(self)(self.folder, self.manifest, verify=self.verify)
+        fed.feed = feed
+        return fed
+
+    def _require_room(self, window: int | None) -> None:
+        largest = self.manifest.largest_block
+        if window is not None and window < largest:
+            raise StoreError(
+                "has blocks that do not fit into the memory for them",
+                where=self.path,
+                expected=f"at least {largest} bytes",
+                found=window,
+                do="give it more, or extract with smaller --block-bytes",
+            )
 
     @property
     def digest(self) -> str:
@@ -75,8 +102,16 @@ class StoreSplit:
 
     def index_columns(self, columns: Sequence[str] | None) -> pa.Table:
         """Some columns of the index, read for themselves."""
-        table = read_columns(self._checked(self.entry.index), INDEX_SCHEMA, columns)
+        table = read_columns(self._index, INDEX_SCHEMA, columns)
         return self._whole(table, self.entry.index)
+
+    def index_group(self, block: int, columns: Sequence[str]) -> pa.Table:
+        """Some columns of the index for the windows of one block."""
+        return read_columns(self._index, INDEX_SCHEMA, columns, group=block)
+
+    @cached_property
+    def _index(self) -> Path:
+        return self._checked(self.entry.index)
 
     @cached_property
     def lengths(self) -> np.ndarray:
@@ -112,6 +147,15 @@ class StoreSplit:
         self, parts: Sequence[Part], *, layers: Sequence[int] | None = None, verify: bool | None = None
     ) -> Iterator[Block]:
         """Parts of blocks in the order asked for."""
+        if self.store.feed is not None:
+            return self.store.feed(self, parts)
+        if not self.store.manifest.keeps_blocks:
+            raise StoreError(
+                "keeps no hidden states",
+                where=self.store.path,
+                expected="a store of --format npy or parquet",
+                do="let the encoder make them: `bv-search tune --source live`",
+            )
         check = self.store.verify if verify is None else verify
         return read_ahead(parts, lambda number: self._reader.read(number, layers=layers, verify=check))
 

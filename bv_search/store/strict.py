@@ -29,7 +29,7 @@ def _decode(kind: Any, value: Any, path: str) -> Any:
     if is_dataclass(kind):
         return _dataclass(kind, value, path)
     if origin in (Union, types.UnionType):
-        return _optional(kind, value, path)
+        return _union(kind, value, path)
     if origin is tuple:
         return _tuple(kind, value, path)
     if origin in (dict, Mapping) or kind is dict:
@@ -44,20 +44,28 @@ def _decode(kind: Any, value: Any, path: str) -> Any:
 def _dataclass(kind: Any, value: Any, path: str) -> Any:
     if not isinstance(value, dict):
         raise Mismatch(path, "an object", value)
+    if _strange_keys(kind, value):
+        raise Mismatch(path, f"the keys {', '.join(field.name for field in fields(kind))}", ", ".join(value))
     hints = get_type_hints(kind)
-    known = {field.name: field for field in fields(kind)}
-    unknown = [name for name in value if name not in known]
-    needed = [name for name, field in known.items() if field.default is MISSING and name not in value]
-    if unknown or needed:
-        raise Mismatch(path, f"the keys {', '.join(known)}", ", ".join(value))
     return kind(**{name: _decode(hints[name], item, f"{path}.{name}") for name, item in value.items()})
 
 
-def _optional(kind: Any, value: Any, path: str) -> Any:
-    if value is None:
+def _strange_keys(kind: Any, value: Mapping[str, Any]) -> list[str]:
+    """Those that a dataclass does not know, and those that it needs and does not find."""
+    known = {field.name: field for field in fields(kind)}
+    unknown = [name for name in value if name not in known]
+    needed = [name for name, field in known.items() if field.default is MISSING and name not in value]
+    return unknown + needed
+
+
+def _union(kind: Any, value: Any, path: str) -> Any:
+    """Something or nothing, or one of several dataclasses, told apart by their keys."""
+    if value is None and type(None) in get_args(kind):
         return None
-    (inner,) = [arg for arg in get_args(kind) if arg is not type(None)]
-    return _decode(inner, value, path)
+    inner = [arg for arg in get_args(kind) if arg is not type(None)]
+    named = [arg for arg in inner if is_dataclass(arg) and isinstance(value, dict)]
+    fitting = [arg for arg in named if not _strange_keys(arg, value)]
+    return _decode((fitting or inner)[0], value, path)
 
 
 def _tuple(kind: Any, value: Any, path: str) -> Any:

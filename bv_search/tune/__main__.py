@@ -5,8 +5,9 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
-from bv_search.command import Command, Progress, Result, fraction, main, positive_int
-from bv_search.tune.config import AUTO, DEFAULT_TRIALS, SCHEDULERS, TuneConfig
+from bv_search.command import Command, Progress, Result, fraction, main, positive_int, size
+from bv_search.source import AUTO, SOURCES
+from bv_search.tune.config import DEFAULT_TRIALS, SCHEDULERS, TuneConfig
 
 EXAMPLES = """
   bv-search tune --space adapters                      a small demonstration on generated data
@@ -44,6 +45,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=AUTO,
         metavar="K",
         help="heads that share a pass (default: auto, by memory)",
+    )
+    parser.add_argument(
+        "--source",
+        default=AUTO,
+        metavar="|".join(SOURCES),
+        help="read the store, or let its encoder make the hidden states as heads train (default: the faster)",
+    )
+    parser.add_argument(
+        "--memory",
+        type=size,
+        metavar="SIZE",
+        help="of blocks that a scan worker keeps, such as 2GB (default: as much as there is)",
     )
     parser.add_argument(
         "--workers", type=positive_int, metavar="N", help="scan workers (default: one per GPU, or one)"
@@ -84,6 +97,8 @@ def to_config(args: Namespace) -> TuneConfig:
         time_budget=args.time_budget,
         data_fraction=args.data_fraction,
         pack=args.pack,
+        source=args.source,
+        memory=args.memory,
         workers=args.workers,
         seed=args.seed,
         name=resume.name if resume else args.name,

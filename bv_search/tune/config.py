@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from bv_search.source import AUTO
+
 SCHEDULERS = ("asha", "none")
-AUTO = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,6 +19,8 @@ class TuneConfig:
     time_budget: float | None = None  # seconds
     data_fraction: float | None = None  # of the train split, for every head; None: as the space says
     pack: str = AUTO  # heads that share a pass, or auto: by memory
+    source: str = AUTO  # of hidden states: store, live, or auto: the faster one
+    memory: int | None = None  # bytes of blocks that a scan worker keeps; None: as many as there are
     workers: int | None = None  # scan workers; None: one per GPU, or one
     seed: int = 0
     name: str | None = None

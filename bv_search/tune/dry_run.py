@@ -16,6 +16,8 @@ from bv_search.run.trial import percent_of
 from bv_search.scan.ground import head_shape
 from bv_search.scan.training import MICRO_BATCH
 from bv_search.scan.trial import TrialConfig
+from bv_search.source import LIVE
+from bv_search.source.choice import choose_source
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.space import Space
@@ -63,10 +65,12 @@ def dry_run(config: TuneConfig, shape: str | None) -> DryRun:
     if shape is not None:
         heads = measure_heads(configs, parse_shape(shape, config.space), BERT_LARGE_PARAMETERS)
         return DryRun(space=space, trials=trials, heads=heads, cost={})
-    store = open_store(config.store)
+    store = open_store(config.store, config)
     check_heads(space, store)
+    live = choose_source(config.source, store).source == LIVE
     heads = measure_heads(configs, head_shape(store), store.encoder_parameters)
-    return DryRun(space=space, trials=trials, heads=heads, cost=estimate(store, configs, heads, trials))
+    cost = estimate(store, configs, heads, trials, live=live)
+    return DryRun(space=space, trials=trials, heads=heads, cost=cost)
 
 
 def parse_shape(text: str, space: str) -> HeadShape:
@@ -90,7 +94,7 @@ def measure_heads(
 
 
 def estimate(
-    store: Store, configs: Sequence[TrialConfig], heads: Sequence[HeadSize], trials: int
+    store: Store, configs: Sequence[TrialConfig], heads: Sequence[HeadSize], trials: int, *, live: bool
 ) -> dict[str, Any]:
     """Bytes and seconds for one pack of the space's average head, by a few measured micro-batches."""
     train = store.splits("train")[0]
@@ -100,8 +104,10 @@ def estimate(
     parameters = float(np.mean([head.parameters for head in heads]))
     batches = passes * train.windows / MICRO_BATCH
     predictions = sum(s.entry.tokens for role in ("select", "report") for s in store.splits(role))
+    reading = {"bytes_to_read_per_pack": round(passes * train.entry.tokens * store.manifest.token_bytes)}
+    encoding = {"tokens_to_encode_per_pack": round(passes * train.entry.encoded_tokens)}
     return {
-        "bytes_to_read_per_pack": round(passes * train.entry.tokens * store.manifest.token_bytes),
+        **(encoding if live else reading),
         "bytes_to_write": round(trials * 4 * (parameters + predictions * store.task.outputs)),
         "estimated_seconds": round(trials * batches * _seconds_per_batch(store, heads), 1),
     }

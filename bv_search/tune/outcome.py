@@ -30,5 +30,6 @@ def to_json(run: Run) -> dict[str, Any]:
         "encoder": run.study.baseline,
         "best": summary(ranked[0]),
         "smallest": summary(smallest(ranked)),
+        "source": run.study.source,
         "seconds": run.seconds(),
     }

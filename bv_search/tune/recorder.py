@@ -107,6 +107,7 @@ class Recorder:
             "training": config.training.to_json(),
             "task": dict(manifest.task),
             "encoder": asdict(manifest.encoder),
+            "precision": manifest.precision,
             "tokens": manifest.tokens,
             "dtype": manifest.dtype,
             "layers": list(manifest.layers),

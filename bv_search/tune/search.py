@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,11 @@ from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.scan.trial import TrialConfig
+from bv_search.source import AUTO, STORE
+from bv_search.source.choice import compare_sources
 from bv_search.store.store import Store
 from bv_search.tune.board import TRIAL, Board, BoardTrial
-from bv_search.tune.config import AUTO, TuneConfig
+from bv_search.tune.config import TuneConfig
 from bv_search.tune.desk import Desk
 from bv_search.tune.lot import Lot
 from bv_search.tune.parking import Parking
@@ -28,9 +30,9 @@ from bv_search.tune.recorder import DONE, FAILED, Recorder
 from bv_search.tune.resume import Past, read_past
 from bv_search.tune.rungs import REDUCTION, Rungs, plan_rungs
 from bv_search.tune.searchers import SEARCHERS, Searcher
-from bv_search.tune.study import open_study
+from bv_search.tune.study import OpenStudy, open_study
 from bv_search.tune.suggestions import Resumed, Suggestions
-from bv_search.tune.worker import Crew, Share
+from bv_search.tune.worker import Crew, Reading, Share
 
 RAY_STATE = "ray"
 TUNE_SETTINGS = {
@@ -67,7 +69,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
         past = read_past(study.run.events())
         with ray_session():
             configs = [TrialConfig.from_json(corner) for corner in study.space.corners()]
-            crew = Crew(study.store.path, Share.of_cluster(ray.cluster_resources(), config.workers))
+            crew = _hire(config, study, progress)
             pack = crew.capacity(configs) if config.pack == AUTO else int(config.pack)
             clock.note("start")
             windows = study.store.splits("train")[0].windows
@@ -92,6 +94,24 @@ def run(config: TuneConfig, progress: Progress) -> Run:
         _register(study.run, mirror, progress)
     progress.close()
     return study.run
+
+
+def _hire(config: TuneConfig, study: OpenStudy, progress: Progress) -> Crew:
+    """Scan workers that read the source chosen; where it is not, one of them measures both."""
+    share = Share.of_cluster(ray.cluster_resources(), config.workers)
+    place, choice = study.store.path, study.choice
+    measured = choice.source == AUTO
+    reading = Reading(store=place, source=STORE if measured else choice.source, window=config.memory)
+    crew = Crew(reading, share)
+    if measured:
+        choice = compare_sources(study.store, crew.rates())
+        study.run.change_study(source=choice.source)
+    if choice.source != reading.source:
+        crew.dismiss()
+        crew = Crew(replace(reading, source=choice.source), share)
+    if choice.why:
+        progress.say(str(choice))
+    return crew
 
 
 def _register(run: Run, mirror: MlflowMirror, progress: Progress) -> None:

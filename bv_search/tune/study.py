@@ -13,6 +13,8 @@ from bv_search.run.roles import check_data
 from bv_search.run.study import Study
 from bv_search.scan.ground import head_shape
 from bv_search.scan.trial import TrialConfig
+from bv_search.source import AUTO, SOURCES
+from bv_search.source.choice import Choice, choose_source
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tune.config import DEFAULT_TRIALS, SCHEDULERS, TuneConfig
@@ -27,6 +29,7 @@ class OpenStudy:
     run: Run
     space: Space
     store: Store
+    choice: Choice  # of the source
 
 
 def open_study(config: TuneConfig) -> OpenStudy:
@@ -39,6 +42,8 @@ def check_names(config: TuneConfig) -> None:
         raise UnknownName("searcher", config.searcher, SEARCHERS)
     if config.scheduler not in SCHEDULERS:
         raise UnknownName("scheduler", config.scheduler, SCHEDULERS)
+    if config.source not in SOURCES:
+        raise UnknownName("source", config.source, SOURCES)
 
 
 def load_space(config: TuneConfig) -> Space:
@@ -68,9 +73,9 @@ def count_trials(config: TuneConfig, space: Space) -> int:
     return min(config.trials or points, points)
 
 
-def open_store(place: str, data: str | None = None) -> Store:
-    store = Store.open(place)
-    check_data(store, data)
+def open_store(place: str, config: TuneConfig) -> Store:
+    store = Store.open(place, window=config.memory)
+    check_data(store, config.data)
     for role in (Role.TRAIN, Role.SELECT, Role.REPORT):
         if not store.splits(role):
             found = ", ".join(store.manifest.splits)
@@ -88,8 +93,9 @@ def check_heads(space: Space, store: Store) -> None:
 def _begin(config: TuneConfig) -> OpenStudy:
     space = load_space(config)
     searcher, trials = choose_searcher(config, space), count_trials(config, space)
-    store = open_store(config.store, config.data)
+    store = open_store(config.store, config)
     check_heads(space, store)
+    choice = choose_source(config.source, store)
     name = config.name or _free_name(config.runs, f"{store.task.name}-{space.name}")
     baseline = store.manifest.baseline
     study = Study(
@@ -106,15 +112,17 @@ def _begin(config: TuneConfig) -> OpenStudy:
         data_fraction=config.data_fraction or 1.0,
         encoder_parameters=store.encoder_parameters,
         baseline=asdict(baseline) if baseline else None,
+        source=choice.source,
     )
-    return OpenStudy(run=Run.create(config.runs / name, study), space=space, store=store)
+    run = Run.create(config.runs / name, study)
+    return OpenStudy(run=run, space=space, store=store, choice=choice)
 
 
 def _resume(config: TuneConfig) -> OpenStudy:
-    """Go on with a run as it was begun; only the number of trials may change."""
+    """Go on with a run as it was begun; only the number of trials may change, and the source."""
     run = Run.open(config.runs / str(config.name))
     study = run.study
-    store = open_store(study.store, config.data)
+    store = open_store(study.store, config)
     if store.digest != study.store_digest:
         raise RunError(
             "was made on another store",
@@ -126,9 +134,10 @@ def _resume(config: TuneConfig) -> OpenStudy:
     source = {key: value for key, value in study.space.items() if key != "name"}
     space = parse_space(source, str(study.space["name"]))
     trials = _resumed_trials(config, study, space)
-    if trials != study.trials:
-        run.change_study(trials=trials)
-    return OpenStudy(run=run, space=space, store=store)
+    choice = choose_source(study.source if config.source == AUTO else config.source, store)
+    if (trials, choice.source) != (study.trials, study.source):
+        run.change_study(trials=trials, source=choice.source)
+    return OpenStudy(run=run, space=space, store=store, choice=choice)
 
 
 def _resumed_trials(config: TuneConfig, study: Study, space: Space) -> int:

@@ -11,6 +11,7 @@ import ray
 from ray.exceptions import RayActorError, RayTaskError
 
 from bv_search.scan.trial import TrialConfig
+from bv_search.source.choice import Rates
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,16 +37,28 @@ class Share:
         )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What scan workers read."""
+
+    store: str
+    source: str  # store or live
+    window: int | None  # bytes of blocks that each keeps in memory
+
+
 class ScanWorker:
     """Owns a GPU, or the cores that the search leaves it, from before the search starts to its end."""
 
-    def __init__(self, store: str, threads: int) -> None:
+    def __init__(self, reading: Reading, threads: int) -> None:
         from bv_search.scan.scanner import Scanner  # with torch: slow, and needed only here
 
-        self._scanner = Scanner(store, threads=threads)
+        self._scanner = Scanner(reading.store, source=reading.source, window=reading.window, threads=threads)
 
     def capacity(self, configs: Sequence[TrialConfig]) -> int:
         return self._scanner.capacity([config.head for config in configs])
+
+    def rates(self) -> Rates:
+        return self._scanner.rates()
 
     def process(self) -> int:
         return os.getpid()
@@ -87,8 +100,8 @@ class Ended:
 class Crew:
     """Scan workers: a job goes to an idle one; one that dies is replaced."""
 
-    def __init__(self, store: str, share: Share) -> None:
-        self._store = store
+    def __init__(self, reading: Reading, share: Share) -> None:
+        self._reading = reading
         self._threads = share.threads
         self._options = {"num_cpus": share.cpus, "num_gpus": share.gpus}
         self._all = [self._hire() for _ in range(share.workers)]
@@ -107,6 +120,11 @@ class Crew:
     def capacity(self, configs: Sequence[TrialConfig]) -> int:
         """Heads that fit into the memory of every worker."""
         return int(min(ray.get([worker.capacity.remote(configs) for worker in self._all])))
+
+    def rates(self) -> Rates:
+        """How fast the sources are, where one of the workers stands."""
+        rates: Rates = ray.get(self._all[0].rates.remote())
+        return rates
 
     @property
     def has_idle(self) -> bool:
@@ -147,7 +165,7 @@ class Crew:
         return Ended(job=job, result=result, seconds=time.monotonic() - begun)
 
     def _hire(self) -> Any:
-        return ray.remote(ScanWorker).options(**self._options).remote(self._store, self._threads)
+        return ray.remote(ScanWorker).options(**self._options).remote(self._reading, self._threads)
 
 
 def _last_line(error: Exception) -> str:

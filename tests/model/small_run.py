@@ -18,10 +18,10 @@ from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.curve import run as finetune
 from bv_search.heads.config import HeadConfig
 from bv_search.heads.head import Head
-from bv_search.model.channels import Channels
 from bv_search.run import Run, Study, write_predictions
 from bv_search.scan.scanner import Final, Scanner, Start
 from bv_search.scan.trial import TrialConfig
+from bv_search.source.channels import Channels
 from bv_search.store.layout import POOLER, channel_name, seeded_order
 from bv_search.store.manifest import Baseline, EncoderEntry
 from bv_search.store.store import Store
@@ -95,7 +95,7 @@ def _arrays(
     hidden, logits = [], []
     for ids, types in zip(index["token_ids"].to_pylist(), index["type_ids"].to_pylist(), strict=True):
         encoded = encoder.encode([ids], [types])
-        hidden += [window.numpy() for window in channels.cut(encoded)]
+        hidden.append(channels.join(encoded).numpy())
         if encoded.logits is not None:
             logits.append(encoded.logits[0].numpy())
     return SplitArrays(role=role, index=index, hidden=hidden, logits=logits or None)

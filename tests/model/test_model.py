@@ -1,3 +1,4 @@
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -55,6 +56,22 @@ def test_a_saved_model_answers_alike(small: Small, ensemble: Model, tmp_path: Pa
     assert not list(tmp_path.rglob("*.pkl")) + list(tmp_path.rglob("*.bin"))
 
 
+def test_new_rows_are_encoded_in_the_precision_of_the_store(small: Small, tmp_path: Path) -> None:
+    folder = shutil.copytree(small.run.trial_folder("0002"), tmp_path / "head")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "precision": "bfloat16"}))
+    half, full = open_model(folder), open_model(small.run.trial_folder("0002"))
+    assert (half.channels.precision, full.channels.precision) == ("bfloat16", "float32")
+    saved = Model.from_pretrained(half.save_pretrained(tmp_path / "model"))
+    rows, encoder = load_dataset(full.task, str(small.data)).split("dev").rows[:8], full.load_encoder()
+    exact, rough, again = (
+        np.concatenate(answer_rows(model, encoder, rows).logits) for model in (full, half, saved)
+    )
+    assert not np.array_equal(rough, exact)
+    np.testing.assert_allclose(rough, exact, atol=0.5)
+    np.testing.assert_array_equal(again, rough)
+
+
 def test_a_saved_model_is_never_overwritten(ensemble: Model, tmp_path: Path) -> None:
     ensemble.save_pretrained(tmp_path / "model")
     with pytest.raises(OutputError, match="already exists"):
@@ -62,7 +79,7 @@ def test_a_saved_model_is_never_overwritten(ensemble: Model, tmp_path: Path) -> 
 
 
 def test_another_encoder_is_refused_by_its_digest(small: Small, tiny_encoder: Path) -> None:
-    with pytest.raises(EncoderError, match="is not the encoder that the model's heads were trained on"):
+    with pytest.raises(EncoderError, match="is not the encoder that the hidden states are of"):
         open_model(small.run.path).load_encoder(tiny_encoder)
 
 
@@ -70,9 +87,7 @@ def test_an_encoder_that_is_gone_is_asked_for(small: Small, ensemble: Model, tmp
     moved = tmp_path / "moved"
     shutil.copytree(small.stage, moved)
     gone = replace(ensemble, encoder=replace(ensemble.encoder, place=str(tmp_path / "gone")))
-    with pytest.raises(
-        EncoderError, match=r"the model's encoder is not there; .* say where it is with --encoder"
-    ):
+    with pytest.raises(EncoderError, match=r"the encoder is not there; .* say where it is with --encoder"):
         gone.load_encoder()
     assert gone.load_encoder(moved).identity.digest == ensemble.encoder.digest
 

@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from bv_search.command import main
+from bv_search.command import Progress, main
+from bv_search.extract.config import ExtractConfig
+from bv_search.extract.extraction import run as extract
 from bv_search.model.source import open_model
 from bv_search.predict.__main__ import COMMAND
 from bv_search.run import Run
@@ -113,7 +115,7 @@ def test_bad_requests_are_one_line_before_any_work(
         ((run.path, "--data", tmp_path / "none.json"), "does not exist"),
         ((run.path, "--data", tmp_path / "empty.json"), "empty.json"),
         ((run.path, "--data", small.data, "--store", small.store.path), "both --store and --data are given"),
-        ((run.path, "--data", small.data, "--encoder", tiny_encoder), "is not the encoder that the model's"),
+        ((run.path, "--data", small.data, "--encoder", tiny_encoder), "is not the encoder that the"),
         ((), "the following arguments are required"),
     ):
         status, _, err = predict(*arguments)
@@ -139,3 +141,29 @@ def test_a_run_whose_store_is_gone_still_answers_new_rows(run: Run, small: Small
     assert (status, err.count("\n")) == (2, 1)
     assert "the run's store is not there" in err
     assert predict(run.path, "--data", small.data / "dev.json")[0] == 0
+
+
+def test_a_store_that_keeps_nothing_is_answered_by_way_of_its_encoder(
+    run: Run, small: Small, tmp_path: Path, predict: Any
+) -> None:
+    out = tmp_path / "bare"
+    config = ExtractConfig(
+        task="squad2-span",
+        encoder=str(small.stage),
+        data=str(small.data),
+        out=str(out),
+        format="none",
+        workers=0,
+        precision="float32",
+    )
+    extract(config, Progress(quiet=True))
+    head = run.trial_folder("0002")
+    _, stored, _ = predict(head, "--store", small.store.path, "--out", tmp_path / "stored.json")
+    status, live, err = predict(head, "--store", out, "--out", tmp_path / "live.json")
+    assert status == 0, err
+    assert live["predictions"] == stored["predictions"]
+    assert live["score"] == pytest.approx(stored["score"], abs=0.02)
+    moved = shutil.copytree(small.stage, tmp_path / "moved")
+    assert predict(head, "--store", out, "--encoder", moved, "--out", tmp_path / "moved.json")[0] == 0
+    status, _, err = predict(head, "--store", out, "--encoder", small.run.path, "--out", tmp_path / "no.json")
+    assert (status, err.count("\n")) == (2, 1)

@@ -30,3 +30,12 @@ def test_a_head_that_does_not_fit_still_gets_a_pass_of_its_own() -> None:
 
 def test_memory_that_can_be_had_is_less_than_there_is() -> None:
     assert 1 << 28 < free_memory(CPU) < 1 << 50
+
+
+def test_memory_for_blocks_is_not_for_heads() -> None:
+    heads, tokens = [AdapterHead(size=386, shared=False)], 16 * 386
+    alone = pack_capacity(heads, BERT_LARGE, tokens=tokens, device=CPU)
+
+    beside = pack_capacity(heads, BERT_LARGE, tokens=tokens, device=CPU, reserved=free_memory(CPU))
+
+    assert beside == 1 < alone

@@ -39,7 +39,7 @@ def test_of_two_that_commit_one_is_refused(bucket: str) -> None:
 
 def test_damage_in_a_bucket_is_found(bucket: str) -> None:
     store = make_store(f"{bucket}/damaged", {"train": make_split(seed=9)})
-    name = store.manifest.splits["train"].blocks[0].file
+    name = store.manifest.splits["train"].kept[0].file
     data = bytearray(store.folder.read(name))
     data[500] ^= 1
     store.folder.write(name, bytes(data))

@@ -7,7 +7,10 @@ import pytest
 
 from bv_search.cluster import ray_session
 from bv_search.store.store import Store
+from tests.extract.conftest import pairs, stage
 from tests.stores import make_class_store, make_span_store
+
+__all__ = ["pairs", "stage"]
 
 
 @pytest.fixture(scope="session")

@@ -3,26 +3,36 @@
 L layers, B windows of a batch, S tokens with padding, H width, T tokens of a block back to back.
 """
 
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from bv_search.encoder.encoder import Encoded, Encoder
-from bv_search.extract.channels import Channels
-from bv_search.store.writer import BlockWriter
+from bv_search.source.channels import Channels
 from bv_search.tasks.task import Kind
+
+
+class Blank(Protocol):
+    """A block to be filled: one that is written to a file, or one in memory."""
+
+    starts: np.ndarray  # of each window in hidden_LTH, and the end of the last
+    hidden_LTH: np.ndarray
+
+    def filled(self, windows: Iterable[int]) -> None:
+        """These windows are in their places."""
 
 
 class Placer:
     """Puts batches into their places in a block in a thread, while the next batch is encoded."""
 
-    def __init__(self, encoder: Encoder, channels: Channels, block: BlockWriter) -> None:
+    def __init__(self, encoder: Encoder, channels: Channels, block: Blank) -> None:
         self._encoder, self._channels, self._block = encoder, channels, block
-        self._block_LTH = as_tensor(block.hidden_LTH, channels.dtype)
-        self._logits: list[np.ndarray | None] = [None] * len(block.lengths)
+        self._block_LTH = as_tensor(block.hidden_LTH, channels.stored)
+        self._logits: list[np.ndarray | None] = [None] * (len(block.starts) - 1)
         self._spans = encoder.task is not None and encoder.task.kind is Kind.SPAN
         self._stream: Any = None
         if encoder.device.type == "cuda":
@@ -63,25 +73,26 @@ class Placer:
 
     @torch.inference_mode()
     def _place(self, batch: np.ndarray, encoded: Encoded, ready: Any) -> None:
-        hidden_LBSH, found = self._fetch(encoded, ready)
-        block = self._block
-        for row, window in enumerate(batch):
-            start, end = int(block.starts[window]), int(block.starts[window + 1])
-            self._block_LTH[:, start:end].copy_(hidden_LBSH[:, row, : end - start])
-            if found is not None:
+        picked, found = self._fetch(encoded, ready)
+        starts, ends = self._block.starts[batch].tolist(), self._block.starts[batch + 1].tolist()
+        for block_TH, hidden_BSH in zip(self._block_LTH, picked, strict=True):
+            for window_SH, start, end in zip(hidden_BSH, starts, ends, strict=True):
+                block_TH[start:end].copy_(window_SH[: end - start])
+        if found is not None:
+            for row, window in enumerate(batch):
                 kept = found[row, : encoded.lengths[row]] if self._spans else found[row]
                 self._logits[window] = kept.copy()
-        block.filled(batch)
+        self._block.filled(batch)
 
-    def _fetch(self, encoded: Encoded, ready: Any) -> tuple[Tensor, np.ndarray | None]:
+    def _fetch(self, encoded: Encoded, ready: Any) -> tuple[list[Tensor], np.ndarray | None]:
         """What is kept of a batch, in the memory of this process."""
         if self._stream is None:
             return self._channels.pick(encoded), _numpy(encoded.logits)
         # a stream of its own, or the copy would wait for the next forward pass, which is queued already
         with torch.cuda.stream(self._stream):
             self._stream.wait_event(ready)
-            hidden_LBSH = self._channels.pick(encoded).to(self._channels.dtype).cpu()
-            return hidden_LBSH, _numpy(encoded.logits)
+            picked = [each.to(self._channels.stored).cpu() for each in self._channels.pick(encoded)]
+            return picked, _numpy(encoded.logits)
 
 
 def _numpy(logits: Tensor | None) -> np.ndarray | None:

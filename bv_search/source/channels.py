@@ -1,0 +1,100 @@
+"""What is kept of an encoder's hidden states: which channels, of which tokens, in which dtype.
+
+L channels, B windows of a batch, S tokens with padding, H width, T tokens of a batch back to back.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from bv_search.encoder.encoder import Encoded, Encoder
+from bv_search.errors import EncoderError
+from bv_search.store.layout import POOLER, channel_name, layer_number
+from bv_search.store.manifest import Manifest
+
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Channels:
+    """A head is only as good as the agreement between what it was trained on and what it is given."""
+
+    layers: tuple[str, ...]  # names of channels, in order
+    tokens: str  # all | first | mean
+    dtype: str  # what values are rounded to
+    width: int
+    precision: str = "float32"  # of the forward pass
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> "Channels":
+        return cls(
+            layers=tuple(manifest.layers),
+            tokens=manifest.tokens,
+            dtype=manifest.dtype,
+            width=manifest.shape[1],
+            precision=manifest.precision,
+        )
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "Channels":
+        return cls(**{**value, "layers": tuple(value["layers"])})
+
+    def to_json(self) -> dict[str, Any]:
+        return {**asdict(self), "layers": list(self.layers)}
+
+    @property
+    def stored(self) -> torch.dtype:
+        return DTYPES[self.dtype]
+
+    @property
+    def forward(self) -> torch.dtype:
+        return DTYPES[self.precision]
+
+    def check(self, encoder: Encoder) -> None:
+        """Refuse an encoder that lacks a channel."""
+        known = {channel_name(layer) for layer in range(encoder.layers)}
+        known |= {POOLER} if encoder.has_pooler else set()
+        missing = [name for name in self.layers if name not in known]
+        if missing or encoder.width != self.width:
+            raise EncoderError(
+                "does not have what is read of it",
+                where=encoder.identity.id,
+                expected=f"channels {', '.join(missing or self.layers)}, width {self.width}",
+                found=f"{encoder.layers} layers, width {encoder.width}",
+            )
+
+    def kept(self, lengths: Sequence[int]) -> list[int]:
+        """How many tokens of each window are kept."""
+        return list(lengths) if self.tokens == "all" else [1] * len(lengths)
+
+    def pick(self, encoded: Encoded) -> list[Tensor]:
+        """Each channel of a batch (B, S or 1, H), as it is and where it is: not rounded, on its device."""
+        return [self._pick(name, encoded) for name in self.layers]
+
+    def join(self, encoded: Encoded) -> Tensor:
+        """hidden_LTH of a batch, rounded as it is stored, in float32."""
+        kept = self.kept(encoded.lengths)
+        joined = [
+            torch.cat([window_SH[:length] for window_SH, length in zip(hidden_BSH, kept, strict=True)])
+            for hidden_BSH in self.pick(encoded)
+        ]
+        return torch.stack([hidden_TH.to(self.stored) for hidden_TH in joined]).float()
+
+    def _pick(self, name: str, encoded: Encoded) -> Tensor:
+        if name == POOLER:
+            assert encoded.pooler_BH is not None, "a channel is checked before it is read"
+            return encoded.pooler_BH[:, None]
+        hidden_BSH = encoded.layers[layer_number(name)]
+        if self.tokens == "first":
+            return hidden_BSH[:, :1]
+        return _mean(hidden_BSH, encoded.lengths) if self.tokens == "mean" else hidden_BSH
+
+
+def _mean(hidden_BSH: Tensor, lengths: Sequence[int]) -> Tensor:
+    lengths_B1 = torch.tensor(lengths, device=hidden_BSH.device)[:, None]
+    mask_BS = torch.arange(hidden_BSH.shape[1], device=hidden_BSH.device) < lengths_B1
+    total_BH = torch.einsum("bsh,bs->bh", hidden_BSH.float(), mask_BS.float())
+    return (total_BH / lengths_B1)[:, None]

@@ -1,0 +1,73 @@
+"""Which encoder hidden states are of, and where it can be had. Free of torch until it is loaded."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bv_search.encoder.identity import digest_weights
+from bv_search.encoder.source import find_source
+from bv_search.errors import EncoderError
+from bv_search.store.manifest import EncoderEntry
+
+if TYPE_CHECKING:
+    from bv_search.encoder.encoder import Encoder
+
+PUT_BACK = "put it back"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderReference:
+    """Where an encoder was, and the digest that it must have wherever it is now."""
+
+    id: str
+    revision: str | None
+    digest: str
+    place: str
+
+    @classmethod
+    def of(cls, entry: EncoderEntry) -> "EncoderReference":
+        return cls(id=entry.id, revision=entry.revision, digest=entry.digest, place=entry.stage or entry.id)
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any]) -> "EncoderReference":
+        """From a manifest's or a head's entry, or from a saved model's."""
+        return cls(
+            id=value["id"],
+            revision=value["revision"],
+            digest=value["digest"],
+            place=value.get("place") or value.get("stage") or value["id"],
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def find(self, place: str | Path | None = None, *, do: str = PUT_BACK) -> Path:
+        """Its folder, at its place or another; another encoder is refused. `do` is what the user can do."""
+        try:
+            folder = find_source(place or self.place).folder
+            found = digest_weights(folder)
+        except EncoderError as cause:
+            if place is not None:
+                raise
+            raise EncoderError(
+                "the encoder is not there",
+                where=self.place,
+                expected=f"the encoder with digest {self.digest}",
+                found=cause.what,
+                do=do,
+            ) from cause
+        if found != self.digest:
+            raise EncoderError(
+                "is not the encoder that the hidden states are of",
+                where=place or self.place,
+                expected=f"digest {self.digest}",
+                found=found,
+                do=do,
+            )
+        return folder
+
+    def load(self, place: str | Path | None = None, *, device: str = "auto", do: str = PUT_BACK) -> "Encoder":
+        from bv_search.encoder.checkpoint import load_encoder  # with torch, which a search does without
+
+        return load_encoder(self.find(place, do=do), device=device)
