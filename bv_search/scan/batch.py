@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bv_search.scan.training import MICRO_BATCH
-from bv_search.store.block import Part
+from bv_search.store.block import Block, Part
 from bv_search.store.store import StoreSplit
 
 
@@ -21,16 +21,21 @@ class Batch:
 
 def batches(split: StoreSplit, parts: Sequence[Part], *, device: torch.device) -> Iterator[Batch]:
     for block in split.read(parts):
-        lengths = torch.tensor(block.lengths, dtype=torch.int64)
-        ends = np.concatenate([[0], np.cumsum(block.lengths)])
-        for low in range(0, len(lengths), MICRO_BATCH):
-            high = min(low + MICRO_BATCH, len(lengths))
-            raw_LTH = block.hidden_LTH[:, ends[low] : ends[high]]
-            yield Batch(
-                windows=slice(block.first_window + low, block.first_window + high),
-                lengths_N=lengths[low:high].to(device),
-                hidden_LTH=widen(raw_LTH, device),
-            )
+        yield from _cut(block, device)
+        del block  # or its memory would outlive the next one's beginning
+
+
+def _cut(block: Block, device: torch.device) -> Iterator[Batch]:
+    """The micro-batches of a block. They are copies: none keeps the block in memory."""
+    lengths = torch.tensor(block.lengths, dtype=torch.int64)
+    ends = np.concatenate([[0], np.cumsum(block.lengths)])
+    for low in range(0, len(lengths), MICRO_BATCH):
+        high = min(low + MICRO_BATCH, len(lengths))
+        yield Batch(
+            windows=slice(block.first_window + low, block.first_window + high),
+            lengths_N=lengths[low:high].to(device),
+            hidden_LTH=widen(block.hidden_LTH[:, ends[low] : ends[high]], device),
+        )
 
 
 def widen(raw_LTH: np.ndarray, device: torch.device) -> Tensor:

@@ -15,22 +15,42 @@ from bv_search.store.folder import Folder, damaged, open_folder
 from bv_search.store.index import INDEX_SCHEMA, LOGITS_SCHEMA, list_arrays, read_columns
 from bv_search.store.layout import MANIFEST
 from bv_search.store.manifest import FileEntry, Manifest, SplitEntry
-from bv_search.store.reader import BlockReader, read_ahead
+from bv_search.store.memory import BlockMemory
+from bv_search.store.reader import BlockReader
 from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Task
 
 
 class Store:
-    """Hidden states of an encoder on a task's data. Whatever is read is checked against the manifest."""
+    """Hidden states of an encoder on a task's data. Whatever is read is checked against the manifest.
 
-    def __init__(self, folder: Folder, manifest: Manifest, *, verify: bool = True) -> None:
+    `window` is how many bytes of blocks are in memory at once, over all splits; None: as many as there are.
+    """
+
+    def __init__(
+        self, folder: Folder, manifest: Manifest, *, verify: bool = True, window: int | None = None
+    ) -> None:
         self.folder, self.manifest, self.verify = folder, manifest, verify
         self.path = folder.url
+        self.memory = BlockMemory(window)
+        self._require_room(window)
 
     @classmethod
-    def open(cls, place: str | Path, *, verify: bool = True) -> Self:
+    def open(cls, place: str | Path, *, verify: bool = True, window: int | None = None) -> Self:
         folder = open_folder(place)
-        return cls(folder, read_manifest(folder), verify=verify)
+        return cls(folder, read_manifest(folder), verify=verify, window=window)
+
+    def _require_room(self, window: int | None) -> None:
+        sizes = [block.size for split in self.manifest.splits.values() for block in split.blocks]
+        largest = max(sizes, default=0)
+        if window is not None and window < largest:
+            raise StoreError(
+                "has blocks that do not fit into the memory for them",
+                where=self.path,
+                expected=f"at least {largest} bytes",
+                found=window,
+                do="give it more, or extract with smaller --block-bytes",
+            )
 
     @property
     def digest(self) -> str:
@@ -67,7 +87,7 @@ class StoreSplit:
         self.role = entry.role
         self.windows = entry.windows
         self.block_windows = tuple(block.windows for block in entry.blocks)
-        self._reader = BlockReader(store.folder, store.manifest, entry, self._lengths)
+        self._reader = BlockReader(store.folder, store.manifest, entry, self._lengths, store.memory)
 
     @cached_property
     def index(self) -> pa.Table:
@@ -113,7 +133,7 @@ class StoreSplit:
     ) -> Iterator[Block]:
         """Parts of blocks in the order asked for."""
         check = self.store.verify if verify is None else verify
-        return read_ahead(parts, lambda number: self._reader.read(number, layers=layers, verify=check))
+        return self._reader.read(parts, layers=layers, verify=check)
 
     def _lengths(self) -> np.ndarray:
         column = self.index_columns(["tokens"])["tokens"]
