@@ -91,6 +91,10 @@ def part_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.{os.getpid()}.part")
 
 
+PARTS = ".*.part"
+"""Every name that `part_of` gives."""
+
+
 def remove_part(part: Path) -> None:
     """Best effort: whatever is left of a part is never read."""
     with suppress(OSError):

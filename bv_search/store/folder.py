@@ -16,6 +16,7 @@ import fsspec
 from bv_search.errors import OutputError, StoreError, UserError
 from bv_search.files import (
     DISK,
+    PARTS,
     DigestingFile,
     Disk,
     Writable,
@@ -79,6 +80,10 @@ class Folder(ABC):
     @abstractmethod
     def delete(self, name: str) -> None:
         """Remove a file, or a folder and all in it; absent is fine."""
+
+    @abstractmethod
+    def sweep(self) -> None:
+        """Remove what processes that were killed had not finished; for whoever alone writes here."""
 
     @abstractmethod
     def local(self, name: str, digest: str) -> Path:
@@ -151,6 +156,10 @@ class LocalFolder(Folder):
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
+
+    def sweep(self) -> None:
+        for part in self.path.rglob(PARTS):
+            remove_part(part)
 
     def local(self, name: str, digest: str) -> Path:
         return self._at(name)
@@ -231,6 +240,9 @@ class RemoteFolder(Folder):
             self.fs.rm(self._at(name), recursive=True)
         except FileNotFoundError:
             return
+
+    def sweep(self) -> None:
+        """Nothing of an upload that broke off is visible."""
 
     def local(self, name: str, digest: str) -> Path:
         """One copy per machine, shared by all its readers: named by its bytes, complete or absent."""

@@ -1,0 +1,13 @@
+"""A disk that kills the process that writes a block to it."""
+
+import os
+import signal
+from dataclasses import dataclass
+
+from bv_search.files import Disk
+
+
+@dataclass(frozen=True)
+class DeadlyDisk(Disk):
+    def write_at(self, handle: int, data: memoryview, offset: int) -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
