@@ -6,13 +6,17 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol, Self
 
 import xxhash
 
 from bv_search.errors import OutputError, UserError
 
 CHUNK = 1 << 20
+
+
+class Writable(Protocol):
+    def write(self, data: bytes | memoryview, /) -> object: ...
 
 
 class Disk:
@@ -40,6 +44,32 @@ class Disk:
 DISK = Disk()
 
 
+class DigestingFile:
+    """Passes on what is written, and keeps its size and digest."""
+
+    closed = False  # Arrow asks before it writes
+
+    def __init__(self) -> None:
+        self.size, self._state = 0, xxhash.xxh3_128()
+        self._file: Writable | None = None
+
+    def over(self, file: Writable) -> Self:
+        self._file = file
+        return self
+
+    def write(self, data: bytes | memoryview) -> None:
+        assert self._file is not None, "a file stands below"
+        self._file.write(data)
+        self._state.update(data)
+        self.size += len(data)
+
+    def flush(self) -> None: ...
+
+    @property
+    def digest(self) -> str:
+        return f"xxh3:{self._state.hexdigest()}"
+
+
 def write_atomic(path: Path, write: Callable[[BinaryIO], object], disk: Disk = DISK) -> None:
     """Nobody ever sees a half-written `path`, not even after a power cut."""
     part = part_of(path)
@@ -59,6 +89,10 @@ def write_atomic(path: Path, write: Callable[[BinaryIO], object], disk: Disk = D
 def part_of(path: Path) -> Path:
     """Where `path` is written before it is whole."""
     return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
+PARTS = ".*.part"
+"""Every name that `part_of` gives."""
 
 
 def remove_part(part: Path) -> None:

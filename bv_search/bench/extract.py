@@ -1,12 +1,13 @@
-"""Extraction against a bare forward loop over length-sorted batches, and against padding to the maximum.
+"""Extraction against a bare forward loop over the same batches, and against padding to the maximum.
 
 All arms read the same windows in the same precision. `extract` is what a worker does with planned blocks:
-encode, narrow, put in place, write, fsync, digest, commit. `bare` keeps nothing.
+encode in batches of like length, narrow, put in place, write, fsync, digest, commit. `bare` keeps nothing.
 """
 
 import tempfile
 from argparse import Namespace
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,16 @@ class Work:
     types: list[Tokens]
     lengths: np.ndarray
     settings: Settings
+
+    @property
+    def stored(self) -> np.ndarray:
+        """Tokens that each window leaves in the store."""
+        return self.lengths if self.settings.tokens == "all" else np.ones_like(self.lengths)
+
+    @cached_property
+    def plans(self) -> list[BlockPlan]:
+        chosen = self.settings
+        return plan_blocks(self.stored, self.lengths, len(chosen.layers) * chosen.width * 2, LIMITS)
 
     @property
     def tokens(self) -> float:
@@ -101,14 +112,17 @@ def _prepare(args: Namespace) -> Work:
 
 @torch.inference_mode()
 def bare(work: Work) -> float:
-    """Forward passes over all windows sorted by length, whose results are dropped."""
+    """Forward passes over the batches that extraction makes, whose results are dropped."""
     encoder = work.encoder
     with autocast(encoder.device, work.precision):
-        for batch in plan_inference(work.lengths, tokens=work.settings.batch_tokens):
-            inputs = pad_batch(
-                encoder.model, [work.ids[i] for i in batch], [work.types[i] for i in batch], encoder.device
-            )
-            encoder.model(**inputs, return_dict=True)
+        for plan in work.plans:
+            lengths = work.lengths[plan.first : plan.first + plan.windows]
+            for batch in plan_inference(lengths, tokens=work.settings.batch_tokens):
+                rows = batch + plan.first
+                inputs = pad_batch(
+                    encoder.model, [work.ids[i] for i in rows], [work.types[i] for i in rows], encoder.device
+                )
+                encoder.model(**inputs, return_dict=True)
     _wait(encoder)
     return work.tokens
 
@@ -135,11 +149,9 @@ def extract(work: Work, place: str) -> float:
     """What a worker does with the blocks of these windows."""
     chosen = work.settings
     form = BlockForm(layers=chosen.layers, width=chosen.width, dtype=chosen.dtype, format=chosen.format)
-    stored = work.lengths if chosen.tokens == "all" else np.ones_like(work.lengths)
-    folder, channels = open_folder(place), chosen.channels
-    plans = plan_blocks(stored, work.lengths, len(chosen.layers) * chosen.width * 2, LIMITS)
-    for plan in plans:
-        _extract_block(work, plan, stored, BlockTarget(folder=folder, form=form, channels=channels))
+    target = BlockTarget(folder=open_folder(place), form=form, channels=chosen.channels)
+    for plan in work.plans:
+        _extract_block(work, plan, target)
     return work.tokens
 
 
@@ -150,9 +162,9 @@ class BlockTarget:
     channels: Channels
 
 
-def _extract_block(work: Work, plan: BlockPlan, stored: np.ndarray, target: BlockTarget) -> None:
+def _extract_block(work: Work, plan: BlockPlan, target: BlockTarget) -> None:
     file = block_file("train", plan.number, target.form.format)
-    lengths = stored[plan.first : plan.first + plan.windows]
+    lengths = work.stored[plan.first : plan.first + plan.windows]
     with BlockWriter(target.folder, file, target.form, lengths.tolist()) as block:
         windows = work.windows.slice(plan.first, plan.windows)
         fill_block(work.encoder, target.channels, windows, block, work.settings.batch_tokens)

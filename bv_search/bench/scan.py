@@ -2,7 +2,8 @@
 
 Every arm trains heads on the same windows of a token store, and says how many head-windows it trained: one
 head on one window. Arms that train heads one by one do so for a few heads spread over the pack, which is
-their rate all the same.
+their rate all the same. `one after another` are packs of one, through the same reader and the same kernels;
+`in plain PyTorch` are heads as one writes them by hand, through the same reader.
 """
 
 import tempfile
@@ -11,19 +12,23 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import torch
 
 from bv_search.bench.arms import Arm, ratio, render, take_turns
+from bv_search.bench.hdf5 import PaddedFile
+from bv_search.bench.plain import PlainConfig, PlainHead
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
 from bv_search.heads.pack import Pack
 from bv_search.scan import adam
+from bv_search.scan.allocator import keep_freed_memory
 from bv_search.scan.batch import Batch, batches, widen
 from bv_search.scan.ground import head_shape
 from bv_search.scan.learner import Learner
+from bv_search.scan.loss import LOSSES
 from bv_search.scan.order import parts
 from bv_search.scan.segment import TrainSplit, accumulate, train_segment
 from bv_search.scan.state import HeadState
@@ -62,6 +67,7 @@ def run(args: Namespace, progress: Progress) -> Result:
         raise UserError(
             "nothing to scan", expected="--store STORE with all tokens", do="make one with extract"
         )
+    keep_freed_memory()  # as scan workers do
     torch.set_num_threads(args.threads)
     ground = _ground(Store.open(args.store), args.windows)
     families = {
@@ -89,10 +95,11 @@ def _arms(name: str, heads: Sequence[HeadState], ground: Ground, folder: Path) -
     arms: dict[str, Arm] = {
         f"{name}: pack": lambda: _train(heads, ground),
         f"{name}: one after another": lambda: sum(_train([head], ground) for head in few),
+        f"{name}: one after another, in plain PyTorch": lambda: sum(_plain(head, ground) for head in few),
         f"{name}: one read, no fusing": lambda: _plain_loop(heads, ground),
     }
     if name == "adapters":
-        padded = _write_padded(ground, folder)
+        padded = _padded(ground, folder)
         arms[f"{name}: source work's way"] = lambda: sum(_source_way(head, ground, padded) for head in few)
     return arms
 
@@ -117,6 +124,22 @@ def _train(heads: Sequence[HeadState], ground: Ground) -> float:
     return float(len(heads) * ground.windows)
 
 
+def _plain(state: HeadState, ground: Ground) -> float:
+    training = state.config.training
+    head = PlainHead(cast("PlainConfig", state.config.head), state.shape)
+    optimiser = torch.optim.AdamW(
+        head.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay
+    )
+    for batch in batches(ground.source.split, _plan(ground), device=CPU):
+        labels = torch.from_numpy(ground.source.labels_ND[batch.windows])
+        logits_TC = head(batch.hidden_LTH)
+        loss = LOSSES[ground.source.kind](logits_TC[None], batch.lengths_N, labels, None).sum()
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+    return float(ground.windows)
+
+
 def _plain_loop(heads: Sequence[HeadState], ground: Ground) -> float:
     """for batch: for head."""
     learners = [Learner.attach(head, windows=ground.windows, device=CPU) for head in heads]
@@ -138,20 +161,14 @@ def _plan(ground: Ground) -> list[Any]:
     return list(parts(windows, rows=ground.windows, start=0, stop=ground.stop, seed=0))
 
 
-def _write_padded(ground: Ground, folder: Path) -> Path:
-    """The source work's file: every window padded to the task's maximum, in float32, a chunk a window."""
-    import h5py
-
+def _padded(ground: Ground, folder: Path) -> PaddedFile:
+    """The source work's file: every window padded to the task's maximum, in float32."""
     split = ground.source.split
     layers, width = split.store.manifest.shape
-    longest = split.store.task.max_length
-    path = folder / "padded.h5"
-    with h5py.File(path, "w") as file:
-        shape = (ground.windows, layers, longest, width)
-        data = file.create_dataset("hidden", shape, "float32", chunks=(1, *shape[1:]))
-        for number, window_LTH in enumerate(_windows(ground)):
-            data[number, :, : window_LTH.shape[1]] = window_LTH
-    return path
+    shape = (ground.windows, layers, split.store.task.max_length, width)
+    file = PaddedFile(folder / "padded.h5", shape, "float32")
+    file.write(_windows(ground))
+    return file
 
 
 def _windows(ground: Ground) -> Iterator[np.ndarray]:
@@ -161,22 +178,14 @@ def _windows(ground: Ground) -> Iterator[np.ndarray]:
             yield widen(block.hidden_LTH[:, start:end], CPU).numpy()
 
 
-def _source_way(head: HeadState, ground: Ground, padded: Path) -> float:
+def _source_way(head: HeadState, ground: Ground, padded: PaddedFile) -> float:
     """One head, shuffled batches of 16 from HDF5, padded; starting its process is not even counted."""
-    import h5py
-
     learner = Learner.attach(head, windows=ground.windows, device=CPU)
     pack = Pack([learner.head])
-    order = np.random.default_rng(0).permutation(ground.windows)
-    with h5py.File(padded) as file:
-        for start in range(0, ground.windows, MICRO_BATCH):
-            chosen = np.sort(order[start : start + MICRO_BATCH])
-            hidden_NLSH = torch.from_numpy(file["hidden"][chosen])
-            hidden_LTH = hidden_NLSH.transpose(0, 1).flatten(1, 2)
-            lengths_N = torch.full((len(chosen),), hidden_NLSH.shape[2])
-            # labels by row number, since the rows are shuffled
-            batch = Batch(windows=chosen, lengths_N=lengths_N, hidden_LTH=hidden_LTH)
-            _step(learner, pack, batch, ground)
+    for chosen, hidden_NLSH in padded.batches(MICRO_BATCH):
+        hidden_LTH = torch.from_numpy(hidden_NLSH).transpose(0, 1).flatten(1, 2)
+        lengths_N = torch.full((len(chosen),), hidden_NLSH.shape[2])
+        _step(learner, pack, Batch(windows=chosen, lengths_N=lengths_N, hidden_LTH=hidden_LTH), ground)
     return float(ground.windows)
 
 

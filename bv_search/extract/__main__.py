@@ -42,7 +42,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--tokens", choices=TOKENS, help="of a window (default: all for spans, first for the rest)"
     )
     parser.add_argument(
-        "--workers", type=int, help="encoding processes (default: one per GPU, or per two CPUs); 0: no Ray"
+        "--workers",
+        type=int,
+        help="encoding processes (default: one per GPU; without any, one per CPU as far as memory goes: each "
+        "takes twice the encoder's weights and 2 GB); 0: no Ray",
     )
     parser.add_argument("--threads", type=positive_int, help="of each worker on CPUs (default: its share)")
     parser.add_argument(

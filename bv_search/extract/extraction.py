@@ -80,7 +80,7 @@ def run(
         task=task.to_json(), encoder=_absolute(config.encoder), data=_absolute_or_none(config.data)
     )
     encoder = survey_encoder(config.encoder, task)
-    with _place(config, place) as where:
+    with _place(config, encoder, place) as where:
         run = _begin(config, where, source, encoder, progress)
         with hold(folder) as token:
             run.job = replace(run.job, token=token, disk=disk)
@@ -89,7 +89,7 @@ def run(
 
 
 @contextmanager
-def _place(config: ExtractConfig, given: Place | None) -> Iterator[Place]:
+def _place(config: ExtractConfig, encoder: EncoderFacts, given: Place | None) -> Iterator[Place]:
     if given is not None or config.workers == 0:
         yield given or Here(threads=config.threads)
         return
@@ -98,7 +98,7 @@ def _place(config: ExtractConfig, given: Place | None) -> Iterator[Place]:
     from bv_search.extract.on_ray import OnRay
 
     with ray_session():
-        yield OnRay(workers=config.workers, threads=config.threads)
+        yield OnRay(encoder.entry.parameters, workers=config.workers, threads=config.threads)
 
 
 def _begin(
@@ -120,6 +120,7 @@ def _begin(
 
 def _extract(run: Run, *, mend: bool) -> Manifest:
     folder, ours = run.folder, run.job.settings.to_json()
+    folder.sweep()
     if folder.exists(MANIFEST):
         finished = _finished(folder, mend=mend)
         if finished is not None:
@@ -131,6 +132,7 @@ def _extract(run: Run, *, mend: bool) -> Manifest:
     plan = make_plan(run, ours)
     done = encode(run, plan, find_done(run, plan))
     manifest = assemble(run, plan, done)
+    folder.sweep()
     commit_manifest(folder, manifest)
     folder.delete(WORK)
     return manifest

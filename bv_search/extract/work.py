@@ -3,6 +3,7 @@
 .extract/plan.json                     settings, splits, borders of blocks: written before any block
 .extract/windows/SPLIT/00000.parquet   windows of a shard of rows, until the plan is made
 .extract/done/SPLIT/00000.parquet      one per finished block: its logits, and its line of the manifest
+.extract/tries/SPLIT/00000             how often a worker began this block after another had died
 """
 
 import json
@@ -14,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bv_search.errors import OutputError, StoreError
+from bv_search.errors import BvError, OutputError, StoreError
 from bv_search.extract.job import WORK, BlockTask
 from bv_search.extract.plan import PLAN_FILE, Plan, read_plan
 from bv_search.extract.settings import differences
@@ -25,6 +26,8 @@ from bv_search.store.manifest import AnyBlock, BlockEntry, read_block
 from bv_search.store.strict import Mismatch
 
 ENTRY = b"entry"
+TRIES = f"{WORK}/tries"
+MOST_TRIES = 2
 
 
 def refuse_other_things(folder: Folder) -> None:
@@ -87,6 +90,24 @@ def record_block(
     table = logits_table(ids, logits if logits is not None else [np.empty(0, np.float32)] * len(ids))
     table = table.replace_schema_metadata({ENTRY: json.dumps(asdict(entry)).encode()})
     folder.write(done_file(task.split, task.number), table_bytes(table))
+
+
+def refuse_another_try(folder: Folder, task: BlockTask) -> None:
+    """For a worker that took a dead one's place: it may be the block that kills them."""
+    file = f"{TRIES}/{task.split}/{task.number:05d}"
+    tries = int(folder.read(file)) if folder.exists(file) else 0
+    if tries == MOST_TRIES:
+        raise BvError(
+            "the processes that encode this block keep dying",
+            where=f"{folder.url}, {task.split}, block {task.number}",
+            found=f"{tries + 1} ended by the system",
+            do="if memory was short, give fewer --workers or less --batch-tokens; the same command goes on",
+        )
+    folder.write(file, str(tries + 1).encode())
+
+
+def forget_tries(folder: Folder) -> None:
+    folder.delete(TRIES)
 
 
 def read_entry(folder: Folder, split: str, number: int) -> AnyBlock | None:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bv_search.scan.training import MICRO_BATCH
-from bv_search.store.block import Part
+from bv_search.store.block import Block, Part
 from bv_search.store.store import StoreSplit
 
 
@@ -20,17 +20,44 @@ class Batch:
 
 
 def batches(split: StoreSplit, parts: Sequence[Part], *, device: torch.device) -> Iterator[Batch]:
+    """On a GPU, the next one is copied there while this one is used."""
+    made = _batches(split, parts, device)
+    return _one_ahead(made, device) if device.type == "cuda" else made
+
+
+def _batches(split: StoreSplit, parts: Sequence[Part], device: torch.device) -> Iterator[Batch]:
     for block in split.read(parts):
-        lengths = torch.tensor(block.lengths, dtype=torch.int64)
-        ends = np.concatenate([[0], np.cumsum(block.lengths)])
-        for low in range(0, len(lengths), MICRO_BATCH):
-            high = min(low + MICRO_BATCH, len(lengths))
-            raw_LTH = block.hidden_LTH[:, ends[low] : ends[high]]
-            yield Batch(
-                windows=slice(block.first_window + low, block.first_window + high),
-                lengths_N=lengths[low:high].to(device),
-                hidden_LTH=widen(raw_LTH, device),
-            )
+        yield from _cut(block, device)
+        del block  # or its memory would outlive the next one's beginning
+
+
+def _one_ahead(made: Iterator[Batch], device: torch.device) -> Iterator[Batch]:
+    """Made on a stream of its own, which the stream of the heads waits for batch by batch."""
+    copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
+    heads = torch.cuda.current_stream(device)
+    with torch.cuda.stream(copies):
+        batch = next(made, None)
+    while batch is not None:
+        heads.wait_stream(copies)
+        for tensor in (batch.hidden_LTH, batch.lengths_N):
+            tensor.record_stream(heads)  # or its memory could be reused before the heads are done with it
+        with torch.cuda.stream(copies):
+            following = next(made, None)
+        yield batch
+        batch = following
+
+
+def _cut(block: Block, device: torch.device) -> Iterator[Batch]:
+    """The micro-batches of a block. They are copies: none keeps the block in memory."""
+    lengths = torch.tensor(block.lengths, dtype=torch.int64)
+    ends = np.concatenate([[0], np.cumsum(block.lengths)])
+    for low in range(0, len(lengths), MICRO_BATCH):
+        high = min(low + MICRO_BATCH, len(lengths))
+        yield Batch(
+            windows=slice(block.first_window + low, block.first_window + high),
+            lengths_N=lengths[low:high].to(device),
+            hidden_LTH=widen(block.hidden_LTH[:, ends[low] : ends[high]], device),
+        )
 
 
 def widen(raw_LTH: np.ndarray, device: torch.device) -> Tensor:
@@ -40,6 +67,8 @@ def widen(raw_LTH: np.ndarray, device: torch.device) -> Tensor:
     raw = torch.from_numpy(raw_LTH)
     if raw.dtype == torch.uint16:
         raw = raw.view(torch.bfloat16)
+    if device.type == "cuda":
+        raw = raw.contiguous().pin_memory()  # a copy from other memory would wait for the GPU
     return raw.to(device, non_blocking=True).to(torch.float32)
 
 

@@ -11,6 +11,7 @@ from safetensors.torch import save
 
 from bv_search.heads.config import HeadConfig, HeadShape
 from bv_search.heads.head import count_parameters
+from bv_search.scan.allocator import keep_freed_memory
 from bv_search.scan.capacity import pack_capacity
 from bv_search.scan.ground import head_shape, role_index, train_split
 from bv_search.scan.order import rows_at
@@ -83,9 +84,13 @@ class Scanner:
         device: str | None = None,
         threads: int | None = None,
     ) -> None:
+        keep_freed_memory()
         if threads:
             torch.set_num_threads(threads)
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        if self._device.type == "cuda":
+            # its matmuls then round to the ten bits of mantissa that a stored float16 has
+            torch.set_float32_matmul_precision("high")
         stored = Store.open(store, window=window)
         self._store = _fed_live(stored, self._device) if source == LIVE else stored
         self._reserved = window or (stored.manifest.largest_block if source == LIVE else 0)
@@ -96,7 +101,7 @@ class Scanner:
         return head_shape(self._store)
 
     def capacity(self, heads: Sequence[HeadConfig]) -> int:
-        """Heads that may share a pass in the memory there is: an encoder that feeds them has its own already."""
+        """Heads that may share a pass in the memory there is; an encoder that feeds them has its own."""
         longest = int(self._source.split.lengths.max())
         return pack_capacity(
             heads,

@@ -5,7 +5,7 @@ L layers, T tokens of several windows back to back, H width.
 
 import io
 import mmap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -16,9 +16,13 @@ import pyarrow.parquet as pq
 import xxhash
 
 from bv_search.errors import StoreError
+from bv_search.files import Writable
 from bv_search.store.dtype import stored_dtype
 
 PARQUET_SCHEMA = pa.schema([pa.field("hidden", pa.large_binary(), nullable=False)])
+ROW_GROUP_BYTES = 2 << 20
+"""Windows of so many bytes are written and read at a time, so that a block is never held twice."""
+
 REPAIR = "run `bv-search store verify`, then the same `bv-search extract` with --repair"
 
 
@@ -92,38 +96,61 @@ def _described(header: bytes) -> str:
     return header[10:].decode("latin-1").strip()
 
 
-def parquet_bytes(hidden_LTH: np.ndarray, lengths: Sequence[int]) -> bytes:
-    """The same values as one binary per window, each (layers, its tokens, width)."""
-    borders = np.concatenate([[0], np.cumsum(lengths)])
-    rows = [np.ascontiguousarray(hidden_LTH[:, a:b]).tobytes() for a, b in pairwise(borders)]
-    file = io.BytesIO()
+def write_parquet(file: Writable, hidden_LTH: np.ndarray, lengths: Sequence[int]) -> None:
+    """The same values as one binary per window, each (layers, its tokens, width), a few windows at a time."""
     with pq.ParquetWriter(
         file, PARQUET_SCHEMA, compression="none", use_dictionary=False, write_statistics=False
     ) as writer:
-        writer.write_table(pa.table([pa.array(rows, pa.large_binary())], schema=PARQUET_SCHEMA))
-    return file.getvalue()
+        start = 0
+        for group in _row_groups(lengths, hidden_LTH[:, :1].nbytes):
+            stop = start + sum(group)
+            writer.write_table(_rows(hidden_LTH[:, start:stop], group))
+            start = stop
+
+
+def _row_groups(lengths: Sequence[int], token_bytes: int) -> Iterator[Sequence[int]]:
+    """Lengths of the windows that are written, and later read, together."""
+    ends = np.cumsum(lengths) * token_bytes
+    first = 0
+    for stop, end in enumerate(ends, start=1):
+        before = ends[first - 1] if first else 0
+        if end - before >= ROW_GROUP_BYTES or stop == len(lengths):
+            yield lengths[first:stop]
+            first = stop
+
+
+def _rows(hidden_LTH: np.ndarray, lengths: Sequence[int]) -> pa.Table:
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    values = np.concatenate([hidden_LTH[:, a:b].reshape(-1) for a, b in pairwise(ends)])
+    offsets = ends * hidden_LTH[:, :1].nbytes
+    buffers = [None, pa.py_buffer(offsets.astype(np.int64)), pa.py_buffer(values)]
+    column = pa.LargeBinaryArray.from_buffers(pa.large_binary(), len(lengths), buffers)
+    return pa.table([column], schema=PARQUET_SCHEMA)
 
 
 def read_parquet(path: Path, shape: tuple[int, int, int], lengths: np.ndarray, dtype: str) -> np.ndarray:
     """The values of a Parquet block, back to back. Extension types would bring code with them: refused."""
+    hidden_LTH = np.empty(shape, stored_dtype(dtype))
     try:
-        with pq.ParquetFile(path, memory_map=True) as file:
+        with pq.ParquetFile(path) as file:
             if not file.schema_arrow.equals(PARQUET_SCHEMA):
                 raise StoreError(
                     "is not a block", where=path, expected="one column, hidden: binary", found=_columns(file)
                 )
-            rows = file.read().column(0)
-    except (pa.ArrowException, OSError) as error:
+            _fill(hidden_LTH, file, lengths)
+    except (pa.ArrowException, OSError, ValueError) as error:
         raise StoreError("is damaged", where=path, found=error, do=REPAIR) from error
-    layers, tokens, width = shape
-    hidden_LTH = np.empty((layers, tokens, width), stored_dtype(dtype))
+    return hidden_LTH
+
+
+def _fill(hidden_LTH: np.ndarray, file: pq.ParquetFile, lengths: np.ndarray) -> None:
+    layers, _, width = hidden_LTH.shape
+    rows = (row for group in range(file.num_row_groups) for row in file.read_row_group(group).column(0))
     start = 0
     for row, length in zip(rows, lengths, strict=True):
-        hidden_LTH[:, start : start + length] = np.frombuffer(row.as_buffer(), stored_dtype(dtype)).reshape(
-            layers, length, width
-        )
+        values = np.frombuffer(row.as_buffer(), hidden_LTH.dtype)
+        hidden_LTH[:, start : start + length] = values.reshape(layers, length, width)
         start += length
-    return hidden_LTH
 
 
 def _columns(file: pq.ParquetFile) -> str:

@@ -6,6 +6,8 @@ Names are relative, with forward slashes, and cannot leave the folder.
 import os
 import shutil
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,10 @@ import fsspec
 from bv_search.errors import OutputError, StoreError, UserError
 from bv_search.files import (
     DISK,
+    PARTS,
+    DigestingFile,
     Disk,
+    Writable,
     confine,
     digest_bytes,
     digest_file,
@@ -25,6 +30,9 @@ from bv_search.files import (
     write_atomic,
 )
 from bv_search.store.part import LocalPart, Part
+
+PIECE_BYTES = 16 << 20
+"""Large objects travel in pieces of this size, of which a few are in memory."""
 
 
 class Folder(ABC):
@@ -58,6 +66,10 @@ class Folder(ABC):
     def write(self, name: str, data: bytes | memoryview) -> None: ...
 
     @abstractmethod
+    def stream(self, name: str, write: Callable[[DigestingFile], object]) -> DigestingFile:
+        """A large file that is made as it is written, and never stands in memory."""
+
+    @abstractmethod
     def begin(self, name: str, size: int) -> Part:
         """A large file, filled piece by piece."""
 
@@ -68,6 +80,10 @@ class Folder(ABC):
     @abstractmethod
     def delete(self, name: str) -> None:
         """Remove a file, or a folder and all in it; absent is fine."""
+
+    @abstractmethod
+    def sweep(self) -> None:
+        """Remove what processes that were killed had not finished; for whoever alone writes here."""
 
     @abstractmethod
     def local(self, name: str, digest: str) -> Path:
@@ -108,6 +124,11 @@ class LocalFolder(Folder):
     def write(self, name: str, data: bytes | memoryview) -> None:
         write_atomic(self._at(name), lambda file: file.write(data), self.disk)
 
+    def stream(self, name: str, write: Callable[[DigestingFile], object]) -> DigestingFile:
+        sink = DigestingFile()
+        write_atomic(self._at(name), lambda file: write(sink.over(file)), self.disk)
+        return sink
+
     def begin(self, name: str, size: int) -> Part:
         return LocalPart(self._at(name), size, self.disk)
 
@@ -135,6 +156,10 @@ class LocalFolder(Folder):
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
+
+    def sweep(self) -> None:
+        for part in self.path.rglob(PARTS):
+            remove_part(part)
 
     def local(self, name: str, digest: str) -> Path:
         return self._at(name)
@@ -184,6 +209,26 @@ class RemoteFolder(Folder):
     def write(self, name: str, data: bytes | memoryview) -> None:
         self._do(lambda: self.fs.pipe_file(self._at(name), bytes(data)), name)
 
+    def stream(self, name: str, write: Callable[[DigestingFile], object]) -> DigestingFile:
+        sink = DigestingFile()
+        self.upload(name, lambda file: write(sink.over(file)))
+        return sink
+
+    def upload(self, name: str, write: Callable[[Writable], object]) -> None:
+        """Piece by piece; the object appears when the last one has arrived."""
+        self._do(lambda: self._upload(name, write), name)
+
+    def _upload(self, name: str, write: Callable[[Writable], object]) -> None:
+        file = self.fs.open(self._at(name), "wb", block_size=PIECE_BYTES, autocommit=False)
+        try:
+            write(file)
+            file.close()
+        except BaseException:
+            file.discard()
+            file.forced = True  # or closing it, which its end does, would begin another upload
+            raise
+        file.commit()
+
     def begin(self, name: str, size: int) -> Part:
         return _RemotePart(self, name)
 
@@ -196,16 +241,29 @@ class RemoteFolder(Folder):
         except FileNotFoundError:
             return
 
+    def sweep(self) -> None:
+        """Nothing of an upload that broke off is visible."""
+
     def local(self, name: str, digest: str) -> Path:
         """One copy per machine, shared by all its readers: named by its bytes, complete or absent."""
         path = cache_folder() / digest.replace(":", "-")
         if path.exists():
             return path
-        data = self.read(name)
-        if digest_bytes(data) != digest:
-            raise damaged(f"{self.url}/{name}", digest, digest_bytes(data))
-        write_atomic(path, lambda file: file.write(data))
+        size = self.size(name)
+        if size is None:
+            raise FileNotFoundError(f"{self.url}/{name}")
+        write_atomic(path, lambda file: self._download(name, size, digest, DigestingFile().over(file)))
         return path
+
+    def _download(self, name: str, size: int, digest: str, sink: DigestingFile) -> None:
+        for start in range(0, size, PIECE_BYTES):
+            sink.write(self._do(partial(self._read_range, name, start, min(start + PIECE_BYTES, size)), name))
+        if sink.digest != digest:
+            raise damaged(f"{self.url}/{name}", digest, sink.digest)
+
+    def _read_range(self, name: str, start: int, end: int) -> bytes:
+        data: bytes = self.fs.cat_file(self._at(name), start=start, end=end)
+        return data
 
     def _at(self, name: str) -> str:
         confine(Path("/"), name, StoreError)
@@ -234,7 +292,8 @@ class _RemotePart(Part):
     def put(self, pieces: list[tuple[int, memoryview]]) -> None: ...
 
     def commit(self, whole: list[memoryview]) -> None:
-        self._folder.write(self._name, b"".join(whole))
+        pieces = (data[at : at + PIECE_BYTES] for data in whole for at in range(0, len(data), PIECE_BYTES))
+        self._folder.upload(self._name, lambda file: [file.write(piece) for piece in pieces])
 
     def abandon(self) -> None: ...
 

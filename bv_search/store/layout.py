@@ -69,6 +69,13 @@ class BlockLimits:
 
 LIMITS = BlockLimits()
 
+WRITING_BYTES = 128 << 20
+"""What writing a block takes beside the block itself, which is held once. For npy on a disk nothing: pieces
+are written from where they stand. For Parquet a few copies of a row group, for object storage of a piece."""
+
+WORKER_BYTES = 2 << 30
+"""What an encoding process takes at most beside its encoder: a block, its writing, two batches."""
+
 
 def plan_blocks(
     stored: Counts, encoded: Counts, token_bytes: int, limits: BlockLimits = LIMITS

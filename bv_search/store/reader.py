@@ -1,12 +1,11 @@
 """Reading blocks: mapped, checked once, the next one fetched while one is used."""
 
 import os
-from collections import OrderedDict, deque
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 import xxhash
@@ -17,12 +16,10 @@ from bv_search.store.block import REPAIR, Block, Part, map_npy, read_parquet
 from bv_search.store.dtype import stored_dtype
 from bv_search.store.folder import Folder
 from bv_search.store.manifest import BlockEntry, Manifest, SplitEntry
+from bv_search.store.memory import BlockMemory
 
 AHEAD = 2
-"""Blocks fetched before they are asked for."""
-
-MAPS = 1024
-"""Maps kept open; they cost address space, and no memory."""
+"""Blocks fetched before they are asked for, where memory has room for them."""
 
 ADVICE_BYTES = 128 << 10
 READ_BYTES = 1 << 20
@@ -32,14 +29,18 @@ class BlockReader:
     """The blocks of one split. A block is checked the first time that this reader opens it."""
 
     def __init__(
-        self, folder: Folder, manifest: Manifest, entry: SplitEntry, lengths: Callable[[], np.ndarray]
+        self,
+        folder: Folder,
+        manifest: Manifest,
+        entry: SplitEntry,
+        lengths: Callable[[], np.ndarray],
+        memory: BlockMemory,
     ) -> None:
         self._folder, self._manifest, self._blocks = folder, manifest, entry.kept
+        self._memory = memory
         self._load_lengths = lengths
         self._starts = np.concatenate([[0], np.cumsum([block.windows for block in entry.blocks])]).astype(int)
         self._checked: set[tuple[int, int]] = set()
-        self._maps: OrderedDict[int, np.ndarray] = OrderedDict()
-        self._lock = Lock()
 
     @cached_property
     def _lengths(self) -> np.ndarray:
@@ -54,7 +55,42 @@ class BlockReader:
                 parts.append(Part(block=number, start=max(start - first, 0), stop=min(stop, end) - first))
         return parts
 
-    def read(self, number: int, *, layers: Sequence[int] | None, verify: bool) -> Block:
+    def read(self, parts: Sequence[Part], *, layers: Sequence[int] | None, verify: bool) -> Iterator[Block]:
+        """The parts in turn, with the blocks of the next ones under way in threads.
+
+        A block counts as used until the next one is asked for.
+        """
+        waiting = deque(parts)
+        pending: deque[Future[Block]] = deque()
+        taken: deque[str] = deque()
+        with ThreadPoolExecutor(AHEAD, thread_name_prefix="read") as threads:
+            try:
+                while waiting or pending:
+                    while waiting and self._may_start(waiting[0], len(pending)):
+                        part = waiting.popleft()
+                        taken.append(self._take(part))
+                        pending.append(threads.submit(self._part, part, layers, verify))
+                    yield pending.popleft().result()
+                    self._memory.release(taken.popleft())
+            finally:
+                for future in pending:
+                    future.cancel()
+                for file in taken:
+                    self._memory.release(file)
+
+    def _may_start(self, part: Part, pending: int) -> bool:
+        entry = self._blocks[part.block]
+        return not pending or (pending <= AHEAD and self._memory.fits(entry.file, entry.size))
+
+    def _take(self, part: Part) -> str:
+        entry = self._blocks[part.block]
+        self._memory.take(entry.file, entry.size)
+        return entry.file
+
+    def _part(self, part: Part, layers: Sequence[int] | None, verify: bool) -> Block:
+        return self._block(part.block, layers=layers, verify=verify).cut(part)
+
+    def _block(self, number: int, *, layers: Sequence[int] | None, verify: bool) -> Block:
         entry = self._blocks[number]
         first, end = int(self._starts[number]), int(self._starts[number + 1])
         lengths = self._lengths[first:end]
@@ -84,21 +120,8 @@ class BlockReader:
                 self._compare(digest_file(path), entry.digest, entry, "")
                 self._checked.add((number, 0))
             return read_parquet(path, shape, lengths, self._manifest.dtype)
-        hidden_LTH = self._map(number, path, shape)
+        hidden_LTH = self._memory.map(entry.file, lambda: map_npy(path, shape, self._manifest.dtype))
         self._fetch(number, path, shape, range(count) if layers is None else layers, verify=verify)
-        return hidden_LTH
-
-    def _map(self, number: int, path: Path, shape: tuple[int, int, int]) -> np.ndarray:
-        """Maps are kept: the second pass finds its pages in place, and does not fault once more on each."""
-        with self._lock:
-            if number in self._maps:
-                self._maps.move_to_end(number)
-                return self._maps[number]
-        hidden_LTH = map_npy(path, shape, self._manifest.dtype)
-        with self._lock:
-            self._maps[number] = hidden_LTH
-            if len(self._maps) > MAPS:
-                self._maps.popitem(last=False)
         return hidden_LTH
 
     def _fetch(
@@ -145,26 +168,3 @@ def digest_range(handle: int, start: int, size: int) -> str:
         state.update(buffer[:count])
         start, size = start + count, size - count
     return state.hexdigest()
-
-
-def read_ahead(parts: Sequence[Part], read: Callable[[int], Block]) -> Iterator[Block]:
-    """The parts in turn, with the blocks of the next ones under way in threads."""
-    if not parts:
-        return
-    with ThreadPoolExecutor(AHEAD, thread_name_prefix="read") as threads:
-        pending: deque[tuple[Part, Future[Block]]] = deque()
-        try:
-            for part in parts:
-                pending.append((part, threads.submit(read, part.block)))
-                if len(pending) > AHEAD:
-                    yield _next(pending)
-            while pending:
-                yield _next(pending)
-        finally:
-            for _, future in pending:
-                future.cancel()
-
-
-def _next(pending: deque[tuple[Part, Future[Block]]]) -> Block:
-    part, future = pending.popleft()
-    return future.result().cut(part)

@@ -15,7 +15,8 @@ from bv_search.store.folder import Folder, damaged, open_folder
 from bv_search.store.index import INDEX_SCHEMA, LOGITS_SCHEMA, list_arrays, read_columns
 from bv_search.store.layout import MANIFEST
 from bv_search.store.manifest import FileEntry, Manifest, SplitEntry
-from bv_search.store.reader import BlockReader, read_ahead
+from bv_search.store.memory import BlockMemory
+from bv_search.store.reader import BlockReader
 from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Task
 
@@ -32,8 +33,9 @@ class Store:
     def __init__(
         self, folder: Folder, manifest: Manifest, *, verify: bool = True, window: int | None = None
     ) -> None:
-        self.folder, self.manifest, self.verify, self.window = folder, manifest, verify, window
+        self.folder, self.manifest, self.verify = folder, manifest, verify
         self.path = folder.url
+        self.memory = BlockMemory(window)
         self.feed: Feed | None = None  # None: blocks are read from their files
         self._require_room(window)
 
@@ -94,7 +96,7 @@ class StoreSplit:
         self.role = entry.role
         self.windows = entry.windows
         self.block_windows = tuple(block.windows for block in entry.blocks)
-        self._reader = BlockReader(store.folder, store.manifest, entry, self._lengths)
+        self._reader = BlockReader(store.folder, store.manifest, entry, self._lengths, store.memory)
 
     @cached_property
     def index(self) -> pa.Table:
@@ -157,7 +159,7 @@ class StoreSplit:
                 do="let the encoder make them: `bv-search tune --source live`",
             )
         check = self.store.verify if verify is None else verify
-        return read_ahead(parts, lambda number: self._reader.read(number, layers=layers, verify=check))
+        return self._reader.read(parts, layers=layers, verify=check)
 
     def _lengths(self) -> np.ndarray:
         column = self.index_columns(["tokens"])["tokens"]

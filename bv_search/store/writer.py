@@ -11,7 +11,7 @@ import xxhash
 
 from bv_search.errors import OutputError
 from bv_search.files import DISK, Disk, digest_bytes
-from bv_search.store.block import layer_digest, npy_header, parquet_bytes
+from bv_search.store.block import layer_digest, npy_header, write_parquet
 from bv_search.store.dtype import narrow, refuse_overflow, stored_dtype
 from bv_search.store.folder import Folder, open_folder
 from bv_search.store.index import index_bytes, logits_table, place_windows, table_bytes
@@ -87,9 +87,10 @@ class BlockWriter:
             self.hidden_LTH, self._form.dtype, self._form.layers, f"{self._folder.url}/{self._file}"
         )
         if self._part is None:
-            data = parquet_bytes(self.hidden_LTH, self.lengths)
-            self._folder.write(self._file, data)
-            return self._entry(len(data), digest_bytes(data), ())
+            written = self._folder.stream(
+                self._file, lambda file: write_parquet(file, self.hidden_LTH, self.lengths)
+            )
+            return self._entry(written.size, written.digest, ())
         values = self.hidden_LTH.data.cast("B")
         self._part.put([(0, memoryview(self._header))])
         if not self._early:

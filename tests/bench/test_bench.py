@@ -4,10 +4,15 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 
 from bv_search.bench.__main__ import COMMAND
 from bv_search.bench.arms import Measured, ratio, take_turns
+from bv_search.bench.plain import PlainConfig, PlainHead
 from bv_search.command import Progress, main
+from bv_search.heads.config import AdapterHead, HeadShape, PoolingHead
+from bv_search.heads.head import count_parameters
+from tests.stores import make_span_store
 
 
 def test_arms_take_turns_and_the_warm_round_does_not_count() -> None:
@@ -65,3 +70,31 @@ def test_what_is_missing_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -
     assert main(COMMAND, ["extract"]) == 2
     assert "needs --encoder" in capsys.readouterr().err
     assert main(COMMAND, ["tea"]) == 2
+
+
+def test_packs_are_compared_with_heads_one_after_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("h5py")
+    store = make_span_store(tmp_path / "store")
+    monkeypatch.chdir(tmp_path)
+    options = ["--store", store.path, "--heads", "4", "--windows", "32", "--rounds", "1"]
+    assert main(COMMAND, ["scan", *options, "--json", "--quiet"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert all(arm.get("head-windows_per_second", 1) > 0 for arm in said["arms"].values())
+    assert {"adapters: pack / adapters: source work's way", "share of time waiting for data"} <= set(
+        said["ratios"]
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["store"]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [PoolingHead(pooling="average"), AdapterHead(size=3, skip=True), AdapterHead(size=3, shared=False)],
+)
+def test_heads_in_plain_pytorch_are_the_same_heads(config: PlainConfig) -> None:
+    shape = HeadShape(layers=4, width=8, outputs=2, per_token=True)
+    plain = PlainHead(config, shape)
+    used = sum(parameter.numel() for name, parameter in plain.named_parameters() if name != "mix_L")
+    assert used == count_parameters(config, shape)
+    assert plain(torch.zeros(4, 5, 8)).shape == (5, 2)

@@ -30,9 +30,9 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def write_pairs(folder: Path, *, seed: int = 0) -> None:
+def write_pairs(folder: Path, *, seed: int = 0, train_rows: int = TRAIN_ROWS) -> None:
     rng = np.random.default_rng(seed)
-    for name, rows in (("train", TRAIN_ROWS), ("dev", DEV_ROWS)):
+    for name, rows in (("train", train_rows), ("dev", DEV_ROWS)):
         lines = ["Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"]
         for number in range(rows):
             words = " ".join(rng.choice(["the", "tower", "of", "a", "river", "stands"], rng.integers(3, 30)))

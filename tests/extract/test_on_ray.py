@@ -11,8 +11,10 @@ from bv_search.encoder.checkpoint import load_encoder
 from bv_search.errors import DataError, StoreError
 from bv_search.extract.config import ExtractConfig
 from bv_search.extract.extraction import run
-from bv_search.extract.on_ray import plan_pool
+from bv_search.extract.on_ray import plan_pool, worker_bytes
 from tests.extract.conftest import Extract
+
+NEED = 3 << 30
 
 
 @pytest.fixture(scope="module")
@@ -52,17 +54,34 @@ def test_errors_of_workers_arrive_as_they_were(
 
 
 @pytest.mark.parametrize(
-    ("resources", "workers", "expected"),
+    ("nodes", "workers", "threads", "expected"),
     [
-        ({"CPU": 2}, None, (1, 2, 2.0, 0.0)),
-        ({"CPU": 8}, None, (4, 2, 2.0, 0.0)),
-        ({"CPU": 2}, 4, (4, 1, 0.5, 0.0)),
-        ({"CPU": 16, "GPU": 4}, None, (4, 4, 4.0, 1.0)),
-        ({"CPU": 16, "GPU": 1}, 2, (2, 8, 8.0, 0.5)),
+        ([(2, 0, 20)], None, None, (2, 1, 1.0, 0.0, NEED)),
+        ([(8, 0, 100)], None, None, (8, 1, 1.0, 0.0, NEED)),
+        ([(8, 0, 100)], None, 4, (2, 4, 4.0, 0.0, NEED)),
+        ([(8, 0, 7)], None, None, (2, 4, 4.0, 0.0, NEED)),  # memory for two
+        ([(8, 0, 2)], None, None, (1, 8, 8.0, 0.0, 0)),  # for none: one tries
+        ([(4, 0, 100), (16, 0, 7), (1, 0, 1)], None, None, (6, 1, 1.0, 0.0, NEED)),
+        ([(2, 0, 20)], 4, None, (4, 1, 0.5, 0.0, 0)),
+        ([(8, 4, 20), (8, 0, 1)], None, None, (4, 4, 4.0, 1.0, 0)),
+        ([(16, 1, 20)], 2, None, (2, 8, 8.0, 0.5, 0)),
     ],
 )
 def test_workers_share_what_the_cluster_has(
-    resources: dict[str, float], workers: int | None, expected: tuple[float, ...]
+    nodes: list[tuple[int, int, int]], workers: int | None, threads: int | None, expected: tuple[float, ...]
 ) -> None:
-    pool = plan_pool(resources, workers, None)
-    assert (pool.workers, pool.threads, pool.cpus, pool.gpus) == expected
+    resources = [{"CPU": cpus, "GPU": gpus, "memory": gigabytes << 30} for cpus, gpus, gigabytes in nodes]
+    pool = plan_pool(resources, NEED, workers, threads)
+    assert (pool.workers, pool.threads, pool.cpus, pool.gpus, pool.memory) == expected
+
+
+def test_a_worker_needs_its_weights_twice_and_its_work() -> None:
+    assert worker_bytes(100_000_000) == 800_000_000 + (2 << 30)
+
+
+def test_without_being_told_workers_are_as_many_as_fit(
+    ray: None, extract: Extract, config: Callable[..., ExtractConfig], tmp_path: Path
+) -> None:
+    alone = extract(out=str(tmp_path / "alone"))
+    shared = run(config(workers=None, threads=None), Progress(quiet=True))
+    assert shared.manifest == alone.manifest

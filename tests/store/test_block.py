@@ -9,7 +9,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from bv_search.errors import StoreError
-from bv_search.store.block import Block, Part, map_npy, npy_header, parquet_bytes, read_parquet
+from bv_search.store.block import (
+    ROW_GROUP_BYTES,
+    Block,
+    Part,
+    map_npy,
+    npy_header,
+    read_parquet,
+    write_parquet,
+)
 
 SHAPE = (2, 6, 4)
 HIDDEN = np.arange(48, dtype="<f2").reshape(SHAPE)
@@ -75,9 +83,33 @@ def test_a_truncated_block_is_refused(tmp_path: Path, kept: int) -> None:
 
 def test_parquet_holds_the_same_values(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
-    path.write_bytes(parquet_bytes(HIDDEN, LENGTHS.tolist()))
+    with path.open("wb") as file:
+        write_parquet(file, HIDDEN, LENGTHS.tolist())
     np.testing.assert_array_equal(read_parquet(path, SHAPE, LENGTHS, "float16"), HIDDEN)
     assert pq.read_table(path).column("hidden").to_pylist()[1] == HIDDEN[:, 1:4].tobytes()
+
+
+def test_parquet_is_written_and_read_a_few_windows_at_a_time(tmp_path: Path) -> None:
+    lengths = np.random.default_rng(0).integers(1, 40, 60)
+    hidden_LTH = np.arange(4 * lengths.sum() * 512, dtype="<u2").reshape(4, -1, 512)
+    path = tmp_path / "x.parquet"
+    with path.open("wb") as file:
+        write_parquet(file, hidden_LTH, lengths.tolist())
+    groups = pq.ParquetFile(path).metadata
+    assert 1 < groups.num_row_groups <= -(-hidden_LTH.nbytes // ROW_GROUP_BYTES)
+    np.testing.assert_array_equal(
+        read_parquet(path, hidden_LTH.shape, lengths, "bfloat16"),
+        hidden_LTH,
+    )
+
+
+@pytest.mark.parametrize("lengths", [[1, 3], [1, 3, 1, 1], [3, 1, 2]])
+def test_parquet_with_other_windows_is_refused(tmp_path: Path, lengths: list[int]) -> None:
+    path = tmp_path / "x.parquet"
+    with path.open("wb") as file:
+        write_parquet(file, HIDDEN, LENGTHS.tolist())
+    with pytest.raises(StoreError, match="is damaged"):
+        read_parquet(path, SHAPE, np.array(lengths), "float16")
 
 
 def test_a_parquet_extension_type_is_refused(tmp_path: Path) -> None:

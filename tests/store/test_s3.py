@@ -1,5 +1,6 @@
 """A store in object storage: over HTTP against a local S3 server."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -7,7 +8,8 @@ import numpy as np
 import pytest
 
 from bv_search.errors import OutputError, StoreError
-from bv_search.store.folder import open_folder
+from bv_search.files import DigestingFile, digest_bytes
+from bv_search.store.folder import PIECE_BYTES, open_folder
 from bv_search.store.store import Store
 from bv_search.store.verify import find_damage
 from tests.buckets import local_bucket
@@ -63,3 +65,32 @@ def test_readers_of_one_machine_share_one_copy(bucket: str, cache_folder: Path) 
     kept = {path.name for path in (cache_folder / "blocks").iterdir()}
     digests = {entry.digest.replace(":", "-") for entry in Store.open(folder.url).manifest.files()}
     assert len(digests & kept) == 6
+
+
+def test_an_upload_that_breaks_off_leaves_nothing(bucket: str) -> None:
+    folder = open_folder(f"{bucket}/broken")
+
+    def write(file: DigestingFile) -> None:
+        for _ in range(3):
+            file.write(bytes(PIECE_BYTES))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        folder.stream("x", write)
+    gc.collect()
+    assert folder.names() == []
+    fs = pytest.importorskip("s3fs").S3FileSystem()
+    assert "Uploads" not in fs.call_s3("list_multipart_uploads", Bucket=bucket.removeprefix("s3://"))
+
+
+def test_a_large_object_travels_in_pieces(bucket: str, cache_folder: Path) -> None:
+    folder = open_folder(f"{bucket}/large")
+    data = np.random.default_rng(0).bytes(2 * PIECE_BYTES + 5)
+
+    def write(file: DigestingFile) -> None:
+        file.write(data[:7])
+        file.write(data[7:])
+
+    written = folder.stream("x", write)
+    assert (written.size, written.digest) == (len(data), digest_bytes(data))
+    assert folder.local("x", written.digest).read_bytes() == data

@@ -1,13 +1,19 @@
 """Writing a store: whole or absent, whatever fails."""
 
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from bv_search.errors import BvError, OutputError, StoreError
+from bv_search.store.layout import WRITING_BYTES
 from bv_search.store.store import Store
 from bv_search.store.verify import find_damage
+from tests.buckets import local_bucket
 from tests.failing_disk import FailingDisk
 from tests.store.small import make_split, make_store
 
@@ -57,3 +63,21 @@ def test_a_second_store_in_the_same_place_is_refused(store: Store) -> None:
     with pytest.raises(OutputError, match="already holds a store"):
         make_store(store.path)
     assert not any(find_damage(Store.open(store.path)))
+
+
+@pytest.fixture(scope="module")
+def bucket() -> Iterator[str]:
+    with local_bucket() as address:
+        yield address
+
+
+@pytest.mark.parametrize("fmt", ["npy", "parquet"])
+@pytest.mark.parametrize("remote", [False, True], ids=["local", "bucket"])
+def test_a_block_is_held_once(request: pytest.FixtureRequest, tmp_path: Path, fmt: str, remote: bool) -> None:
+    place = f"{request.getfixturevalue('bucket')}/{fmt}" if remote else str(tmp_path)
+    command = [sys.executable, "-m", "tests.store.one_block", place, fmt]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["block"] == 96 << 20
+    assert said["taken"] < said["block"] + WRITING_BYTES
