@@ -96,7 +96,7 @@ class Scanner:
         return head_shape(self._store)
 
     def capacity(self, heads: Sequence[HeadConfig]) -> int:
-        """Heads that may share a pass in the memory there is: an encoder that feeds them has its own already."""
+        """Heads that may share a pass in the memory there is; an encoder that feeds them is in it already."""
         longest = int(self._source.split.lengths.max())
         return pack_capacity(
             heads,
@@ -108,7 +108,7 @@ class Scanner:
 
     def rates(self) -> Rates:
         """How fast either source is here."""
-        from bv_search.store.recompute import tokens_per_second
+        from bv_search.store.recompute import tokens_per_second  # with transformers
 
         encoder = EncoderReference.of(self._store.manifest.encoder).load(device=str(self._device))
         return Rates(
