@@ -101,7 +101,7 @@ class Scanner:
         return head_shape(self._store)
 
     def capacity(self, heads: Sequence[HeadConfig]) -> int:
-        """Heads that may share a pass in the memory there is; an encoder that feeds them has its own."""
+        """Heads that may share a pass in the memory there is; an encoder that feeds them is in it already."""
         longest = int(self._source.split.lengths.max())
         return pack_capacity(
             heads,
