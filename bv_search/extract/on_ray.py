@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Any, ParamSpec, TypeVar
 
@@ -167,8 +168,10 @@ def _dataset(rows: list[Row]) -> Dataset:
 
 
 def _listen(dataset: Dataset, wanted: str) -> Iterator[Row]:
-    for row in dataset.iter_rows():
-        if row["refusal"]:
-            raise error_from_json(row["refusal"])
-        assert row[wanted], "a step says what it has done"
-        yield row
+    # closed here: a pipeline that still runs when Ray is shut down ends this process without a word
+    with closing(iter(dataset.iter_rows())) as rows:
+        for row in rows:
+            if row["refusal"]:
+                raise error_from_json(row["refusal"])
+            assert row[wanted], "a step says what it has done"
+            yield row

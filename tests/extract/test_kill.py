@@ -24,16 +24,19 @@ SETTLE_SECONDS = 120.0
 class Extraction:
     """`bv-search extract` as a user runs it, into one place."""
 
-    def __init__(self, place: Path, stage: Path, data: Path) -> None:
-        self.place = place
+    def __init__(
+        self, place: Path, stage: Path, data: Path, *options: str, notes: Path | None = None
+    ) -> None:
+        self.place, notes = place, notes or place.parent
+        self._out, self.err = notes / "out", notes / "err"
         self._command = [
             *(sys.executable, "-m", "bv_search.extract", "--task", "mrpc", "--encoder", str(stage)),
             *("--data", str(data), "--out", str(place), "--block-bytes", "1", "--threads", "1"),
-            *("--precision", "float32", "--json", "--quiet"),
+            *("--precision", "float32", "--json", "--quiet", *options),
         ]
 
     def start(self, workers: int) -> subprocess.Popen[str]:
-        with (self.place.parent / "out").open("w") as out, (self.place.parent / "err").open("w") as err:
+        with self._out.open("w") as out, self.err.open("w") as err:
             return subprocess.Popen(
                 [*self._command, "--workers", str(workers)], stdout=out, stderr=err, text=True
             )
@@ -41,9 +44,15 @@ class Extraction:
     def finish(self, workers: int = 0) -> dict[str, object]:
         process = self.start(workers)
         process.wait(timeout=SETTLE_SECONDS)
-        assert process.returncode == 0, (self.place.parent / "err").read_text()
-        said: dict[str, object] = json.loads((self.place.parent / "out").read_text().splitlines()[-1])
+        assert process.returncode == 0, self.err.read_text()
+        said: dict[str, object] = json.loads(self._out.read_text().splitlines()[-1])
         return said
+
+    def fail(self, workers: int) -> str:
+        """What it says when it refuses."""
+        process = self.start(workers)
+        assert process.wait(timeout=SETTLE_SECONDS) == 2, self.err.read_text()
+        return self.err.read_text()
 
     @property
     def done(self) -> int:

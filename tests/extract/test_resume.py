@@ -28,20 +28,24 @@ def contents(place: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.parametrize("fmt", ["npy", "parquet"])
 def test_a_failure_at_any_write_fsync_or_rename_is_made_good(
-    extract: Extract, tmp_path: Path, request: pytest.FixtureRequest
+    extract: Extract, tmp_path: Path, request: pytest.FixtureRequest, fmt: str
 ) -> None:
+    """Of the whole extraction; every seventh of them where slow tests are not asked for."""
     step = 1 if request.config.getoption("--slow") else 7
     counting = FailingDisk()
-    whole = extract(out=str(tmp_path / "whole"), limits=FEW, disk=counting)
+    settings = {"limits": FEW, "format": fmt}
+    whole = extract(out=str(tmp_path / "whole"), disk=counting, **settings)
     assert counting.calls > 40
     for at in range(0, counting.calls, step):
         place = tmp_path / "broken" / str(at)
         with pytest.raises(OutputError, match="No space left on device"):
-            extract(out=str(place), limits=FEW, disk=FailingDisk(at))
+            extract(out=str(place), disk=FailingDisk(at), **settings)
+        assert not list(place.rglob("*.part"))
         if (place / "manifest.json").exists():
             assert not any(find_damage(Store.open(place)))
-        resumed = extract(out=str(place), limits=FEW)
+        resumed = extract(out=str(place), **settings)
         assert resumed.manifest == whole.manifest
         assert contents(place) == contents(tmp_path / "whole")
 
@@ -70,6 +74,15 @@ class FailsAtBlock(Disk):
         if self._left == 0:
             raise OSError(28, "No space left on device")
         super().rename(old, new)
+
+
+def test_what_a_killed_process_had_not_finished_is_removed(extract: Extract, tmp_path: Path) -> None:
+    extract(out=str(tmp_path / "whole"))
+    with pytest.raises(OutputError):
+        extract(disk=FailsAtBlock(3))
+    (tmp_path / "store/train/blocks/.00003.npy.1234.part").write_bytes(b"half")
+    extract()
+    assert contents(tmp_path / "store") == contents(tmp_path / "whole")
 
 
 def test_a_block_that_was_lost_meanwhile_is_done_again(extract: Extract, tmp_path: Path) -> None:

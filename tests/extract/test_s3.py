@@ -2,12 +2,16 @@
 
 import json
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from bv_search.cluster import ray_session
+from bv_search.command import Progress
 from bv_search.errors import OutputError
+from bv_search.extract.config import ExtractConfig
+from bv_search.extract.extraction import run
 from bv_search.extract.hold import hold
 from bv_search.store.folder import open_folder
 from bv_search.store.store import Store
@@ -31,6 +35,17 @@ def test_a_bucket_gets_the_bytes_of_a_folder(bucket: str, extract: Extract, tmp_
     listed = {entry.file for entry in local.manifest.files()} | {"manifest.json"}
     assert set(store.folder.names()) == listed
     assert extract(out=f"{bucket}/store").encoded_blocks == 0
+
+
+def test_two_workers_write_the_same_bytes_into_a_bucket(
+    bucket: str, extract: Extract, config: Callable[..., ExtractConfig], tmp_path: Path
+) -> None:
+    local = extract(out=str(tmp_path / "local"))
+    with ray_session():  # begun here, so that workers know the bucket's address
+        remote = run(config(out=f"{bucket}/workers", workers=2), Progress(quiet=True))
+    assert remote.manifest == local.manifest
+    assert remote.encoded_blocks == local.blocks
+    assert not any(find_damage(Store.open(f"{bucket}/workers")))
 
 
 def test_a_damaged_object_is_repaired(bucket: str, extract: Extract) -> None:

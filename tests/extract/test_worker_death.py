@@ -69,7 +69,7 @@ def test_another_takes_the_place_of_a_dead_worker(
     victim, _ = workers_of(process.pid)
     os.kill(victim, signal.SIGKILL)
     before = {path: path.stat().st_ino for path in extraction.place.glob("*/blocks/*.npy")}
-    assert process.wait(timeout=SETTLE_SECONDS) == 0, (tmp_path / "err").read_text()
+    assert process.wait(timeout=SETTLE_SECONDS) == 0, extraction.err.read_text()
     assert len(before) < whole.blocks, "it was killed at work"
     assert sum(path.stat().st_ino != number for path, number in before.items()) <= 1
     store = Store.open(extraction.place)
