@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from bv_search.bench.arms import Arm, ratio, render, take_turns
+from bv_search.bench.hdf5 import shuffled_batches, write_padded
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
 from bv_search.heads.pack import Pack
@@ -139,18 +140,11 @@ def _plan(ground: Ground) -> list[Any]:
 
 
 def _write_padded(ground: Ground, folder: Path) -> Path:
-    """The source work's file: every window padded to the task's maximum, in float32, a chunk a window."""
-    import h5py
-
-    split = ground.source.split
-    layers, width = split.store.manifest.shape
-    longest = split.store.task.max_length
+    """The source work's file: every window padded to the task's maximum, in float32."""
+    store = ground.source.split.store
+    layers, width = store.manifest.shape
     path = folder / "padded.h5"
-    with h5py.File(path, "w") as file:
-        shape = (ground.windows, layers, longest, width)
-        data = file.create_dataset("hidden", shape, "float32", chunks=(1, *shape[1:]))
-        for number, window_LTH in enumerate(_windows(ground)):
-            data[number, :, : window_LTH.shape[1]] = window_LTH
+    write_padded(path, _windows(ground), (ground.windows, layers, store.task.max_length, width))
     return path
 
 
@@ -163,20 +157,14 @@ def _windows(ground: Ground) -> Iterator[np.ndarray]:
 
 def _source_way(head: HeadState, ground: Ground, padded: Path) -> float:
     """One head, shuffled batches of 16 from HDF5, padded; starting its process is not even counted."""
-    import h5py
-
     learner = Learner.attach(head, windows=ground.windows, device=CPU)
     pack = Pack([learner.head])
-    order = np.random.default_rng(0).permutation(ground.windows)
-    with h5py.File(padded) as file:
-        for start in range(0, ground.windows, MICRO_BATCH):
-            chosen = np.sort(order[start : start + MICRO_BATCH])
-            hidden_NLSH = torch.from_numpy(file["hidden"][chosen])
-            hidden_LTH = hidden_NLSH.transpose(0, 1).flatten(1, 2)
-            lengths_N = torch.full((len(chosen),), hidden_NLSH.shape[2])
-            # labels by row number, since the rows are shuffled
-            batch = Batch(windows=chosen, lengths_N=lengths_N, hidden_LTH=hidden_LTH)
-            _step(learner, pack, batch, ground)
+    for rows, values_NLSH in shuffled_batches(padded):
+        hidden_NLSH = torch.from_numpy(values_NLSH)
+        hidden_LTH = hidden_NLSH.transpose(0, 1).flatten(1, 2)
+        lengths_N = torch.full((len(rows),), hidden_NLSH.shape[2])
+        # labels by row number, since the rows are shuffled
+        _step(learner, pack, Batch(windows=rows, lengths_N=lengths_N, hidden_LTH=hidden_LTH), ground)
     return float(ground.windows)
 
 

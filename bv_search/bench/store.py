@@ -10,12 +10,14 @@ import tempfile
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bv_search.bench.arms import Arm, ratio, render, take_turns
+from bv_search.bench.hdf5 import shuffled_batches, write_padded
 from bv_search.command import Progress, Result
 from bv_search.errors import StoreError, UserError
 from bv_search.store.folder import LocalFolder
@@ -160,28 +162,17 @@ def _touch(layer_TH: np.ndarray) -> None:
 
 
 def _row_arms(prefix: Prefix, folder: Path) -> dict[str, Arm]:
-    try:
-        import h5py
-    except ImportError as error:
-        raise UserError("h5py is not installed", do="pip install 'bv-search[bench]'") from error
     manifest = prefix.split.store.manifest
     layers, width = manifest.shape
     longest = int(manifest.task["max_length"]) if manifest.tokens == "all" else 1
     rows = max(MICRO_BATCH, min(prefix.windows, HDF5_BYTES // (longest * layers * width * 2)))
     path = folder / "rows.h5"
-    with h5py.File(path, "w") as file:
-        shape = (rows, longest, layers, width)
-        data = file.create_dataset("hidden", shape, "<f2", chunks=(1, *shape[1:]))
-        one = np.random.default_rng(0).normal(size=shape[1:]).astype("<f2")
-        for row in range(rows):
-            data[row] = one
+    one_LTH = np.random.default_rng(0).normal(size=(layers, longest, width)).astype("<f2")
+    write_padded(path, repeat(one_LTH, rows), (rows, layers, longest, width))
 
     def random_batches() -> float:
-        order = np.random.default_rng(0).permutation(rows)
-        with h5py.File(path, "r") as file:
-            for start in range(0, rows, MICRO_BATCH):
-                batch = file["hidden"][np.sort(order[start : start + MICRO_BATCH])]
-                _touch(batch)
+        for _, values_NLSH in shuffled_batches(path):
+            _touch(values_NLSH)
         return float(rows)
 
     kept = prefix.afresh()
