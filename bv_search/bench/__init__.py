@@ -3,4 +3,6 @@
 arms.py      arms that take turns, so that what disturbs one disturbs all
 extract.py   extraction against a bare forward loop
 store.py     reading a store against pread and HDF5
+scan.py      training packs of heads against one head after another and the source work's way
+hdf5.py      the usual file that both are compared with
 """

@@ -18,7 +18,7 @@ import numpy as np
 import torch
 
 from bv_search.bench.arms import Arm, ratio, render, take_turns
-from bv_search.bench.hdf5 import PaddedFile
+from bv_search.bench.hdf5 import shuffled_batches, write_padded
 from bv_search.bench.plain import PlainConfig, PlainHead
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
@@ -99,7 +99,7 @@ def _arms(name: str, heads: Sequence[HeadState], ground: Ground, folder: Path) -
         f"{name}: one read, no fusing": lambda: _plain_loop(heads, ground),
     }
     if name == "adapters":
-        padded = _padded(ground, folder)
+        padded = _write_padded(ground, folder)
         arms[f"{name}: source work's way"] = lambda: sum(_source_way(head, ground, padded) for head in few)
     return arms
 
@@ -161,14 +161,13 @@ def _plan(ground: Ground) -> list[Any]:
     return list(parts(windows, rows=ground.windows, start=0, stop=ground.stop, seed=0))
 
 
-def _padded(ground: Ground, folder: Path) -> PaddedFile:
+def _write_padded(ground: Ground, folder: Path) -> Path:
     """The source work's file: every window padded to the task's maximum, in float32."""
-    split = ground.source.split
-    layers, width = split.store.manifest.shape
-    shape = (ground.windows, layers, split.store.task.max_length, width)
-    file = PaddedFile(folder / "padded.h5", shape, "float32")
-    file.write(_windows(ground))
-    return file
+    store = ground.source.split.store
+    layers, width = store.manifest.shape
+    path = folder / "padded.h5"
+    write_padded(path, _windows(ground), (ground.windows, layers, store.task.max_length, width))
+    return path
 
 
 def _windows(ground: Ground) -> Iterator[np.ndarray]:
@@ -178,14 +177,16 @@ def _windows(ground: Ground) -> Iterator[np.ndarray]:
             yield widen(block.hidden_LTH[:, start:end], CPU).numpy()
 
 
-def _source_way(head: HeadState, ground: Ground, padded: PaddedFile) -> float:
+def _source_way(head: HeadState, ground: Ground, padded: Path) -> float:
     """One head, shuffled batches of 16 from HDF5, padded; starting its process is not even counted."""
     learner = Learner.attach(head, windows=ground.windows, device=CPU)
     pack = Pack([learner.head])
-    for chosen, hidden_NLSH in padded.batches(MICRO_BATCH):
-        hidden_LTH = torch.from_numpy(hidden_NLSH).transpose(0, 1).flatten(1, 2)
-        lengths_N = torch.full((len(chosen),), hidden_NLSH.shape[2])
-        _step(learner, pack, Batch(windows=chosen, lengths_N=lengths_N, hidden_LTH=hidden_LTH), ground)
+    for rows, values_NLSH in shuffled_batches(padded):
+        hidden_NLSH = torch.from_numpy(values_NLSH)
+        hidden_LTH = hidden_NLSH.transpose(0, 1).flatten(1, 2)
+        lengths_N = torch.full((len(rows),), hidden_NLSH.shape[2])
+        # labels by row number, since the rows are shuffled
+        _step(learner, pack, Batch(windows=rows, lengths_N=lengths_N, hidden_LTH=hidden_LTH), ground)
     return float(ground.windows)
 
 

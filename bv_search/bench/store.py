@@ -10,13 +10,14 @@ import tempfile
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bv_search.bench.arms import Arm, ratio, render, take_turns
-from bv_search.bench.hdf5 import PaddedFile
+from bv_search.bench.hdf5 import shuffled_batches, write_padded
 from bv_search.command import Progress, Result
 from bv_search.errors import StoreError, UserError
 from bv_search.store.folder import LocalFolder
@@ -165,12 +166,13 @@ def _row_arms(prefix: Prefix, folder: Path) -> dict[str, Arm]:
     layers, width = manifest.shape
     longest = int(manifest.task["max_length"]) if manifest.tokens == "all" else 1
     rows = max(MICRO_BATCH, min(prefix.windows, HDF5_BYTES // (longest * layers * width * 2)))
-    file = PaddedFile(folder / "rows.h5", (rows, longest, layers, width), "<f2")
-    file.write([np.random.default_rng(0).normal(size=(longest, layers, width)).astype("<f2")] * rows)
+    path = folder / "rows.h5"
+    one_LTH = np.random.default_rng(0).normal(size=(layers, longest, width)).astype("<f2")
+    write_padded(path, repeat(one_LTH, rows), (rows, layers, longest, width))
 
     def random_batches() -> float:
-        for _, batch in file.batches(MICRO_BATCH):
-            _touch(batch)
+        for _, values_NLSH in shuffled_batches(path):
+            _touch(values_NLSH)
         return float(rows)
 
     kept = prefix.afresh()
