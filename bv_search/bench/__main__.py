@@ -15,7 +15,7 @@ EXAMPLES = """
 
 BENCHMARKS = {
     "scan": "training a pack of heads against one head after another",
-    "extract": "extraction against a bare forward loop over the same windows",
+    "extract": "extraction against a bare forward loop over the same batches",
     "store": "reading a store against pread of its bytes, and against HDF5 in random batches",
 }
 

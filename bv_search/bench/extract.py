@@ -1,11 +1,13 @@
 """Extraction against a bare forward loop over the same batches, and against padding to the maximum.
 
 All arms read the same windows in the same precision. `extract` is what a worker does with planned blocks:
-encode in batches of like length, narrow, put in place, write, fsync, digest, commit. `bare` keeps nothing.
+encode, narrow, put in place, write, fsync, digest, commit. `bare` runs the same batches, which are sorted by
+length inside each block, and keeps nothing.
 """
 
 import tempfile
 from argparse import Namespace
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +19,7 @@ import torch
 from torch.nn.functional import pad
 
 from bv_search.bench.arms import Arm, ratio, render, take_turns
+from bv_search.bench.memory import forget_peak, peak, resident
 from bv_search.command import Progress, Result
 from bv_search.encoder.batches import plan_inference, read_tokens
 from bv_search.encoder.checkpoint import load_encoder
@@ -48,15 +51,23 @@ class Work:
     lengths: np.ndarray
     settings: Settings
 
-    @property
+    @cached_property
     def stored(self) -> np.ndarray:
-        """Tokens that each window leaves in the store."""
+        """Tokens that a window leaves in a store."""
         return self.lengths if self.settings.tokens == "all" else np.ones_like(self.lengths)
 
     @cached_property
     def plans(self) -> list[BlockPlan]:
-        chosen = self.settings
-        return plan_blocks(self.stored, self.lengths, len(chosen.layers) * chosen.width * 2, LIMITS)
+        return plan_blocks(
+            self.stored, self.lengths, len(self.settings.layers) * self.settings.width * 2, LIMITS
+        )
+
+    def batches(self) -> Iterator[np.ndarray]:
+        """What extraction puts together: numbers of windows."""
+        for plan in self.plans:
+            lengths = self.lengths[plan.first : plan.first + plan.windows]
+            for batch in plan_inference(lengths, tokens=self.settings.batch_tokens):
+                yield plan.first + batch
 
     @property
     def tokens(self) -> float:
@@ -71,11 +82,12 @@ def run(args: Namespace, progress: Progress) -> Result:
     if args.encoder is None:
         raise UserError("bench extract needs --encoder", expected="a stage, or a transformers folder")
     torch.set_num_threads(args.threads)
-    work = _prepare(args)
+    work = prepare(args)
+    memory = Memory(before=resident())
     with tempfile.TemporaryDirectory(prefix="bv-bench-", dir=Path.cwd()) as folder:
         arms: dict[str, Arm] = {
             "bare": lambda: bare(work),
-            "extract": lambda: extract(work, folder),
+            "extract": lambda: memory.watch(lambda: extract(work, folder)),
             "bare padded to maximum": lambda: padded(work),
         }
         measured = take_turns(arms, unit="tokens", rounds=args.rounds, progress=progress)
@@ -85,11 +97,31 @@ def run(args: Namespace, progress: Progress) -> Result:
         "bare / bare padded to maximum": ratio(measured, "bare", "bare padded to maximum"),
     }
     said: dict[str, Any] = {name: each.to_json() for name, each in measured.items()}
-    text = f"{len(work.ids)} windows, {work.tokens:,.0f} tokens, {args.threads} threads, {work.precision}\n"
-    return Result(text=text + render(said, ratios), json={"arms": said, "ratios": ratios})
+    said["extract"]["peak_bytes_above_encoder"] = memory.taken
+    lines = [
+        f"{len(work.ids)} windows in {len(work.plans)} blocks, {work.tokens:,.0f} tokens, "
+        f"{args.threads} threads, {work.precision}",
+        render(said, ratios),
+        f"  extraction took {memory.taken / 1e6:,.0f} MB beside the encoder",
+    ]
+    return Result(text="\n".join(lines), json={"arms": said, "ratios": ratios})
 
 
-def _prepare(args: Namespace) -> Work:
+@dataclass(kw_only=True)
+class Memory:
+    """The most that an arm had resident in any round, above what there was before all rounds."""
+
+    before: int
+    taken: int = 0
+
+    def watch(self, arm: Arm) -> float:
+        forget_peak()
+        amount = arm()
+        self.taken = max(self.taken, peak() - self.before)
+        return amount
+
+
+def prepare(args: Namespace) -> Work:
     """A sample of the task's training windows, in the order of the store."""
     task = find_task(args.task)
     config = ExtractConfig(task=args.task, encoder=args.encoder, out="", batch_tokens=args.batch_tokens)
@@ -112,17 +144,14 @@ def _prepare(args: Namespace) -> Work:
 
 @torch.inference_mode()
 def bare(work: Work) -> float:
-    """Forward passes over the batches that extraction makes, whose results are dropped."""
+    """Forward passes over the batches of extraction, whose results are dropped."""
     encoder = work.encoder
     with autocast(encoder.device, work.precision):
-        for plan in work.plans:
-            lengths = work.lengths[plan.first : plan.first + plan.windows]
-            for batch in plan_inference(lengths, tokens=work.settings.batch_tokens):
-                rows = batch + plan.first
-                inputs = pad_batch(
-                    encoder.model, [work.ids[i] for i in rows], [work.types[i] for i in rows], encoder.device
-                )
-                encoder.model(**inputs, return_dict=True)
+        for batch in work.batches():
+            inputs = pad_batch(
+                encoder.model, [work.ids[i] for i in batch], [work.types[i] for i in batch], encoder.device
+            )
+            encoder.model(**inputs, return_dict=True)
     _wait(encoder)
     return work.tokens
 
@@ -149,9 +178,9 @@ def extract(work: Work, place: str) -> float:
     """What a worker does with the blocks of these windows."""
     chosen = work.settings
     form = BlockForm(layers=chosen.layers, width=chosen.width, dtype=chosen.dtype, format=chosen.format)
-    target = BlockTarget(folder=open_folder(place), form=form, channels=chosen.channels)
+    folder, channels = open_folder(place), chosen.channels
     for plan in work.plans:
-        _extract_block(work, plan, target)
+        _extract_block(work, plan, BlockTarget(folder=folder, form=form, channels=channels))
     return work.tokens
 
 

@@ -1,6 +1,7 @@
 """Benchmarks run, take turns, and say what they compare."""
 
 import json
+from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,13 @@ import torch
 
 from bv_search.bench.__main__ import COMMAND
 from bv_search.bench.arms import Measured, ratio, take_turns
+from bv_search.bench.extract import prepare
 from bv_search.bench.hdf5 import shuffled_batches, write_padded
 from bv_search.bench.plain import PlainConfig, PlainHead
 from bv_search.command import Progress, main
 from bv_search.heads.config import AdapterHead, HeadShape, PoolingHead
 from bv_search.heads.head import count_parameters
+from bv_search.source.fill import encode_batches
 from tests.stores import make_span_store
 
 
@@ -53,7 +56,20 @@ def test_extraction_is_compared_with_a_bare_forward_loop(
     assert set(said) == {"arms", "ratios"}
     assert {"extract / bare", "extract / bare padded to maximum"} <= set(said["ratios"])
     assert all(arm["tokens_per_second"] > 0 for arm in said["arms"].values())
+    assert said["arms"]["extract"]["peak_bytes_above_encoder"] > 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_bare_loop_runs_the_batches_of_extraction(tiny_encoder: Path, generated_data: Path) -> None:
+    options = {"task": "squad2-span", "encoder": str(tiny_encoder), "data": str(generated_data)}
+    work = prepare(Namespace(**options, windows=150, batch_tokens=256))
+    expected = []
+    for plan in work.plans:
+        windows = work.windows.slice(plan.first, plan.windows)
+        for batch, _ in encode_batches(work.encoder, windows, 256, work.precision):
+            expected.append((plan.first + batch).tolist())
+    assert [batch.tolist() for batch in work.batches()] == expected
+    assert sorted(window for batch in expected for window in batch) == list(range(len(work.ids)))
 
 
 def test_reading_is_compared_with_pread_and_hdf5(
@@ -61,7 +77,7 @@ def test_reading_is_compared_with_pread_and_hdf5(
 ) -> None:
     pytest.importorskip("h5py")
     monkeypatch.chdir(tmp_path)
-    assert main(COMMAND, ["store", "--megabytes", "48", "--rounds", "1", "--json", "--quiet"]) == 0
+    assert main(COMMAND, ["store", "--megabytes", "48", "--rounds", "3", "--json", "--quiet"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["ratios"]["scan / HDF5 in random batches"] > 0
     assert said["ratios"]["time of one layer / time of all"] < 1

@@ -7,13 +7,13 @@ import numpy as np
 import torch
 import xxhash
 
+from bv_search.bench.memory import forget_peak, peak, resident
 from bv_search.scan.ground import head_shape, train_split
 from bv_search.scan.score import score_heads
 from bv_search.scan.segment import TrainSplit, train_segment
 from bv_search.scan.state import HeadState
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
-from tests.memory import forget_peak, peak, resident
 
 CPU = torch.device("cpu")
 HEADS = ({"kind": "adapter", "size": 4}, {"kind": "pooling"})

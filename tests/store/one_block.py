@@ -5,10 +5,10 @@ import sys
 
 import numpy as np
 
+from bv_search.bench.memory import forget_peak, peak, resident
 from bv_search.store.folder import open_folder
 from bv_search.store.layout import block_file
 from bv_search.store.writer import BlockForm, BlockWriter
-from tests.memory import forget_peak, peak, resident
 
 LAYERS, WINDOWS, TOKENS, WIDTH = 8, 96, 64, 1024
 
