@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from bv_search.command import CALM_THREADS
 
@@ -43,6 +44,13 @@ def ray_session() -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def machines() -> list[dict[str, Any]]:
+    """What each machine of the cluster has: {"CPU": 8.0, "GPU": 1.0, …}."""
+    import ray
+
+    return [dict(node["Resources"]) for node in ray.nodes() if node["Alive"]]
 
 
 @contextmanager

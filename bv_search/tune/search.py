@@ -11,7 +11,7 @@ import ray
 from ray import tune
 from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialScheduler
 
-from bv_search.cluster import ray_session
+from bv_search.cluster import machines, ray_session
 from bv_search.command import Progress
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
@@ -67,7 +67,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
         past = read_past(study.run.events())
         with ray_session():
             configs = [TrialConfig.from_json(corner) for corner in study.space.corners()]
-            crew = Crew(study.store.path, Share.of_cluster(ray.cluster_resources(), config.workers))
+            crew = Crew(study.store.path, Share.of_cluster(machines(), config.workers))
             pack = crew.capacity(configs) if config.pack == AUTO else int(config.pack)
             clock.note("start")
             windows = study.store.splits("train")[0].windows
