@@ -111,7 +111,7 @@ class Desk:
         for first in range(0, len(left), pack):
             self._finish([t for t in left[first : first + pack] if self._positions.get(t)])
 
-    def _finish(self, trials: list[str]) -> None:
+    def _finish(self, trials: list[str], losses: int = 0) -> None:
         if not trials:
             return
         states = [self._recorder.state(trial, self._positions[trial]) for trial in trials]
@@ -120,6 +120,8 @@ class Desk:
         if not isinstance(end.result, Lost):
             for final in end.result:
                 self._record_final(final)
+        elif end.result.worker_died and losses + 1 < ATTEMPTS:
+            self._finish(trials, losses + 1)
         elif len(trials) > 1:
             for trial in trials:
                 self._finish([trial])

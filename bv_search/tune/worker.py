@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RayTaskError
+from ray.exceptions import OutOfMemoryError, RayError, RayTaskError
 
 from bv_search.scan.trial import TrialConfig
 
@@ -154,18 +154,28 @@ class Crew:
         try:
             result: list[Any] | Lost = ray.get(reference)
         except RayTaskError as error:
-            result = Lost(reason=_last_line(error), worker_died=False)
-        except RayActorError as error:
-            self._all.remove(worker)
-            worker = self._hire()
-            self._all.append(worker)
-            result = Lost(reason=f"its scan worker died: {_last_line(error)}", worker_died=True)
+            result = Lost(reason=_lines(error)[-1], worker_died=False)
+        except RayError as error:  # the worker is gone, or its machine, or Ray ended it to save memory
+            worker = self._replace(worker)
+            result = Lost(reason=f"its scan worker died: {_cause(error)}", worker_died=True)
         self._idle.append(worker)
         return Ended(job=job, result=result, seconds=time.monotonic() - begun)
+
+    def _replace(self, worker: Any) -> Any:
+        self._all.remove(worker)
+        ray.kill(worker)  # one that only cannot be reached would keep its share
+        self._all.append(self._hire())
+        return self._all[-1]
 
     def _hire(self) -> Any:
         return ray.remote(ScanWorker).options(**self._options).remote(self._store, self._threads)
 
 
-def _last_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[-1]
+def _lines(error: Exception) -> list[str]:
+    return str(error).strip().splitlines()
+
+
+def _cause(error: RayError) -> str:
+    """The sentence that says it: a traceback or ids stand before it, a table of processes or advice after."""
+    lines = _lines(error)
+    return (lines[0] if isinstance(error, OutOfMemoryError) else lines[-1]).partition(". ")[0]
