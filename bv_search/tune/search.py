@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import ray
 from ray import tune
 from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialScheduler
 
@@ -18,7 +17,6 @@ from bv_search.run.leaderboard import best
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
-from bv_search.tune.board import TRIAL, Board, BoardTrial
 from bv_search.tune.config import AUTO, TuneConfig
 from bv_search.tune.desk import Desk
 from bv_search.tune.lot import Lot
@@ -29,7 +27,8 @@ from bv_search.tune.resume import Past, read_past
 from bv_search.tune.rungs import REDUCTION, Rungs, plan_rungs
 from bv_search.tune.searchers import SEARCHERS, Searcher
 from bv_search.tune.study import open_study
-from bv_search.tune.suggestions import Resumed, Suggestions
+from bv_search.tune.suggestions import Suggestion, Suggestions
+from bv_search.tune.thin_trial import TRIAL, ThinTrial
 from bv_search.tune.worker import Crew, Share
 
 RAY_STATE = "ray"
@@ -117,8 +116,8 @@ class _Trials:
         return range(len(self.past) + 1, self.run.study.trials + 1)
 
     @property
-    def resumed(self) -> list[Resumed]:
-        return [Resumed(trial=past.trial, config=past.config) for past in self.past if past.is_live]
+    def resumed(self) -> list[Suggestion]:
+        return [Suggestion(trial=past.trial, config=past.config) for past in self.past if past.is_live]
 
 
 def _search(
@@ -138,17 +137,14 @@ def _search(
         numbers=trials.numbers,
     )
     os.environ.update(TUNE_SETTINGS)
-    board = ray.remote(Board).options(num_cpus=0).remote()
-    parking = Parking(inner, desk=desk, lot=lot, board=board)
-    _fit(config, suggestions, parking, board, trials.run.path / RAY_STATE)
+    parking = Parking(inner, desk=desk, lot=lot)
+    _fit(config, suggestions, parking, trials.run.path / RAY_STATE)
     desk.drain()
     desk.halt_all()
 
 
-def _fit(config: TuneConfig, suggestions: Suggestions, parking: Parking, board: Any, storage: Path) -> None:
-    trainable = tune.with_resources(
-        tune.with_parameters(BoardTrial, board=board), tune.PlacementGroupFactory([{"CPU": 0.01}])
-    )
+def _fit(config: TuneConfig, suggestions: Suggestions, parking: Parking, storage: Path) -> None:
+    trainable = tune.with_resources(ThinTrial, tune.PlacementGroupFactory([{"CPU": 0.01}]))
     tuner = tune.Tuner(
         trainable,
         tune_config=tune.TuneConfig(

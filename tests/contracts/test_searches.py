@@ -36,7 +36,7 @@ TRIALS = (1, 2, 5, 9)
 PACKS = ("1", "2", "4", "auto")
 WORKERS = (1, 2)
 NOTHING, KILLED, BAD_HEADS = "nothing", "killed", "bad-heads"
-WORKS = ("ray::ScanWorker.segment", "ray::ScanWorker.final")  # a worker is killed at each of them
+WORKS = ("ray::ScanWorker.segment", "ray::ScanWorker.final", "ray::ThinTrial")  # each is killed once
 TROUBLES = (NOTHING, KILLED, BAD_HEADS)
 
 SPACE = """
