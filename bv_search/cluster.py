@@ -12,6 +12,8 @@ SETTINGS = {
     **CALM_THREADS,
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
+    # short of memory, Ray ends the youngest processes, which fill nothing; the kernel ends the largest
+    "RAY_memory_monitor_refresh_ms": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
 }
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}

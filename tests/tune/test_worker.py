@@ -1,7 +1,13 @@
 """The crew: what scan workers reserve of a cluster, and what becomes of a job whose worker is lost."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
+from bv_search.store.store import Store
 from bv_search.tune.worker import Share
 
 SMALL, LARGE = {"CPU": 2.0}, {"CPU": 16.0}
@@ -60,3 +66,47 @@ def _place(free: list[dict[str, float]], needs: dict[str, float]) -> None:
     machine = next(m for m in free if all(m.get(name, 0.0) >= need for name, need in needs.items()))
     for name, need in needs.items():
         machine[name] = machine.get(name, 0.0) - need
+
+
+HUNGRY = """
+import sys
+from bv_search.cluster import ray_session
+from bv_search.scan.trial import TrialConfig
+from bv_search.tune.worker import Crew, Job, Share
+
+with ray_session():
+    crew = Crew(sys.argv[1], Share(workers=1, cpus=0.5, threads=1, gpus=0))
+    for size in (30_000_000, 4):
+        head = TrialConfig.from_json({"head": {"kind": "adapter", "size": size}})
+        crew.submit(Job(method="segment", arguments=([("it", head)], 13, {"it"}), about=size))
+        (end,) = crew.finished(wait=None)
+        print(end.result)
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_that_ray_ends_for_want_of_memory_is_replaced(class_store: Store) -> None:
+    """On a cluster whose Ray watches memory; it is told that two more gigabytes are too many."""
+    memory = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    total, available = (int(memory[name].split()[0]) / 2**20 for name in ("MemTotal", "MemAvailable"))
+    watch = {
+        "RAY_memory_usage_threshold": f"{(total - available + 2.0) / total:.4f}",
+        "RAY_memory_monitor_refresh_ms": "50",
+    }
+
+    said = subprocess.run(
+        [sys.executable, "-c", HUNGRY, class_store.path],
+        env={**os.environ, **watch, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+    assert said.returncode == 0, said.stderr
+    lost, trained = said.stdout.splitlines()
+    assert lost.startswith(
+        "Lost(reason='its scan worker died: 1 worker(s) were killed due to the node running"
+    )
+    assert lost.endswith("low on memory', worker_died=True)"), "a line, not a table of processes"
+    assert trained.startswith("[Outcome(trial='it', position=13")
