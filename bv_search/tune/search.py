@@ -86,8 +86,9 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             clock.note("search")
             desk.finish(pack)
             clock.note("score")
+            memory = {"peak_scan_worker": crew.peak_memory()}
             crew.dismiss()
-        recorder.ended({**clock.total(), "scan": desk.scan_seconds})
+        recorder.ended({**clock.total(), "scan": desk.scan_seconds}, memory)
         _register(study.run, mirror, progress)
     progress.close()
     return study.run

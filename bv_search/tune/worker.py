@@ -1,9 +1,11 @@
 """The actor around a scanner, and the crew of them."""
 
 import os
+import resource
 import time
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +69,10 @@ class ScanWorker:
     def process(self) -> int:
         return os.getpid()
 
+    def peak_memory(self) -> int:
+        """Bytes, pages of the store that it maps among them."""
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
     def segment(
         self, heads: Sequence[bytes | tuple[str, TrialConfig]], stop: int, score: Collection[str]
     ) -> list[Any]:
@@ -124,6 +130,14 @@ class Crew:
     def capacity(self, configs: Sequence[TrialConfig]) -> int:
         """Heads that fit into the memory of every worker."""
         return int(min(ray.get([worker.capacity.remote(configs) for worker in self._all])))
+
+    def peak_memory(self) -> int:
+        """Bytes of the worker that took the most, of those that are left."""
+        peaks = [0]
+        for worker in self._all:
+            with suppress(RayError):
+                peaks.append(ray.get(worker.peak_memory.remote()))
+        return max(peaks)
 
     @property
     def has_idle(self) -> bool:

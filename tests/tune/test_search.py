@@ -65,7 +65,9 @@ def test_what_a_search_leaves_is_whole(small_space: str, span_store: Store, tmp_
     assert (said["trials"], said["failed"], said["best"]["trial"]) == (6, 0, best.id)
     assert said["baseline"] == 0.1
     assert said["seconds"]["total"] > 0
+    assert 1e8 < said["memory"]["peak_scan_worker"] < 4e9, "torch and little else"
     assert best.id in describe(run)
+    assert "peak memory of a scan worker: 0." in describe(run)
 
 
 def test_a_run_goes_on_from_its_journal(small_space: str, class_store: Store, tmp_path: Path) -> None:
