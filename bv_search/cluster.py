@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from bv_search.command import CALM_THREADS
 
@@ -11,6 +12,8 @@ SETTINGS = {
     **CALM_THREADS,
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",
+    # short of memory, Ray ends the youngest processes, which fill nothing; the kernel ends the largest
+    "RAY_memory_monitor_refresh_ms": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
 }
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
@@ -43,6 +46,13 @@ def ray_session() -> Iterator[None]:
         yield
     finally:
         ray.shutdown()
+
+
+def machines() -> list[dict[str, Any]]:
+    """What each machine of the cluster has: {"CPU": 8.0, "GPU": 1.0, …}."""
+    import ray
+
+    return [dict(node["Resources"]) for node in ray.nodes() if node["Alive"]]
 
 
 @contextmanager

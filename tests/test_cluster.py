@@ -39,8 +39,11 @@ def test_images_are_of_the_ray_that_is_tested(config: dict[str, Any]) -> None:
         assert tag.startswith(f"{version('ray')}-py311-")
 
 
-def test_every_machine_gets_the_project_and_the_token(config: dict[str, Any]) -> None:
+def test_every_machine_gets_the_project_the_token_and_the_kernels_way_out_of_want_of_memory(
+    config: dict[str, Any],
+) -> None:
     assert config["file_mounts"]["/home/ray/bv_search"] == "."
     assert "constraints.txt" in config["setup_commands"][0]
     for commands in (config["head_start_ray_commands"], config["worker_start_ray_commands"]):
-        assert all("RAY_AUTH_MODE=token" in command for command in commands if "ray start" in command)
+        (start,) = (command for command in commands if "ray start" in command)
+        assert start.startswith("export RAY_AUTH_MODE=token RAY_memory_monitor_refresh_ms=0; ray start")

@@ -10,11 +10,13 @@ EXAMPLES = """
   bv-search bench extract --encoder stages/squad/0.3 --data squad/    extraction against a bare forward loop
   bv-search bench store                                               reading against pread and HDF5
   bv-search bench scan --store stores/squad                            one pass for a pack of heads
-  bv-search bench store --store stores/squad                          the same on a store of yours
+  bv-search bench tune --store stores/squad --heads 32                the whole search, with packs and without
+  bv-search bench store --store stores/squad                          reading a store of yours
 """
 
 BENCHMARKS = {
     "scan": "training a pack of heads against one head after another",
+    "tune": "the whole command with packs of heads against one head at a time",
     "extract": "extraction against a bare forward loop over the same batches",
     "store": "reading a store against pread of its bytes, and against HDF5 in random batches",
 }
@@ -34,9 +36,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     extract.add_argument("--threads", type=positive_int, default=1, help="(default: %(default)s)")
     extract.add_argument("--batch-tokens", type=positive_int, help="of one forward pass (default: 1024)")
-    scan = parser.add_argument_group("scan")
+    scan = parser.add_argument_group("scan, tune")
     scan.add_argument("--heads", type=positive_int, default=32, help="of a pack (default: %(default)s)")
-    store = parser.add_argument_group("store, scan")
+    store = parser.add_argument_group("store, scan, tune")
     store.add_argument(
         "--store", metavar="STORE", help="with all tokens (default for store: a synthetic one)"
     )

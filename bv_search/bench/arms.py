@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from bv_search.bench.memory import forget_peak, peak
 from bv_search.command import Progress
 
 Arm = Callable[[], float]
@@ -19,6 +20,7 @@ class Measured:
     unit: str
     rounds: tuple[float, ...]
     amount: float
+    peak: int = 0  # bytes of memory that the process had at most
 
     @property
     def rate(self) -> float:
@@ -26,10 +28,16 @@ class Measured:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            f"{self.unit}_per_second": round(self.rate, 1),
-            "rounds": [round(each, 1) for each in self.rounds],
+            f"{self.unit}_per_second": _digits(self.rate),
+            "rounds": [_digits(each) for each in self.rounds],
             self.unit: round(self.amount),
+            "peak_bytes": self.peak,
         }
+
+
+def _digits(value: float) -> float:
+    """Five of them: more would be noise."""
+    return float(f"{value:.5g}")
 
 
 def take_turns(
@@ -38,15 +46,21 @@ def take_turns(
     """Every arm once per round; a first round warms caches up and does not count."""
     rates: dict[str, list[float]] = {name: [] for name in arms}
     amounts: dict[str, float] = {}
+    peaks = dict.fromkeys(arms, 0)
     for number in range(-1 if warm else 0, rounds):
         for name, arm in arms.items():
             progress.update(f"round {number + 1} of {rounds}: {name}")
+            forget_peak()
             started = time.perf_counter()
             amounts[name] = arm()
             seconds = time.perf_counter() - started
+            peaks[name] = max(peaks[name], peak())
             if number >= 0:
                 rates[name].append(amounts[name] / seconds)
-    return {name: Measured(unit=unit, rounds=tuple(rates[name]), amount=amounts[name]) for name in arms}
+    return {
+        name: Measured(unit=unit, rounds=tuple(rates[name]), amount=amounts[name], peak=peaks[name])
+        for name in arms
+    }
 
 
 def ratio(measured: Mapping[str, Measured], one: str, other: str) -> float:
@@ -60,5 +74,6 @@ def render(arms: Mapping[str, Mapping[str, Any]], ratios: Mapping[str, float]) -
     lines = []
     for name, said in arms.items():
         key = next(each for each in said if each.endswith("_per_second"))
-        lines.append(f"  {name:24} {said[key]:>18,.0f} {key.removesuffix('_per_second')}/s")
-    return "\n".join([*lines, *(f"  {name:44} {value:.3f}×" for name, value in ratios.items())])
+        rate = f"{said[key]:>18,.{0 if said[key] >= 100 else 2}f} {key.removesuffix('_per_second')}/s"
+        lines.append(f"  {name:48} {rate}, {said['peak_bytes'] / 1e9:.2f} GB")
+    return "\n".join([*lines, *(f"  {name:74} {value:>8.3f}×" for name, value in ratios.items())])

@@ -1,6 +1,8 @@
-"""How much memory a process has, and has had at most, as the system counts it."""
+"""How much memory a process has, and has had at most, as Linux counts it; elsewhere nothing is known."""
 
 from pathlib import Path
+
+LINUX = Path("/proc/self/clear_refs").exists()
 
 
 def resident() -> int:
@@ -13,10 +15,13 @@ def peak() -> int:
 
 
 def forget_peak() -> None:
-    Path("/proc/self/clear_refs").write_text("5")
+    if LINUX:
+        Path("/proc/self/clear_refs").write_text("5")
 
 
 def _status(name: str) -> int:
+    if not LINUX:
+        return 0
     lines = Path("/proc/self/status").read_text().splitlines()
     (line,) = (line for line in lines if line.startswith(f"{name}:"))
     return int(line.split()[1]) * 1024

@@ -11,7 +11,7 @@ from pathlib import Path
 import ray
 from ray.exceptions import RayTaskError
 
-from bv_search.cluster import ray_session
+from bv_search.cluster import machines, ray_session
 from bv_search.errors import BvError
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.workbench import Event, finetune
@@ -37,10 +37,10 @@ def _absolute(config: FinetuneConfig) -> FinetuneConfig:
 
 def _needs() -> dict[str, float]:
     """One GPU where there is any, else every core of the largest machine: Ray gives as many threads."""
-    nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-    if any(node.get("GPU", 0) >= 1 for node in nodes):
+    found = machines()
+    if any(machine.get("GPU", 0) >= 1 for machine in found):
         return {"num_gpus": 1, "num_cpus": 1}
-    return {"num_gpus": 0, "num_cpus": max(node.get("CPU", 1) for node in nodes)}
+    return {"num_gpus": 0, "num_cpus": max(machine.get("CPU", 1) for machine in found)}
 
 
 def _resolve(name: str) -> str:

@@ -119,6 +119,15 @@ class Run:
                     total[step] = total.get(step, 0.0) + (spent or 0.0)
         return total
 
+    def memory(self) -> dict[str, int]:
+        """The most bytes that each kind of process took, over the run's sessions."""
+        most: dict[str, int] = {}
+        for event in self.events():
+            if event["event"] == "end":
+                for name, taken in event.get("memory", {}).items():
+                    most[name] = max(taken, most.get(name, 0))
+        return most
+
     def ensemble(self) -> dict[str, Any] | None:
         """What `ensemble` decided, if it did."""
         path = self.path / ENSEMBLE

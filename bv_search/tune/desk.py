@@ -1,18 +1,19 @@
 """The desk: takes parked heads in, sends packs out to the scan workers, writes down what comes back."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from bv_search.command import Progress
 from bv_search.scan.scanner import Final, Outcome
 from bv_search.scan.trial import TrialConfig
-from bv_search.tune.board import TRIAL
 from bv_search.tune.pool import Order, Pool, Waiting
 from bv_search.tune.recorder import DONE, STOPPED, Recorder
 from bv_search.tune.rungs import Rungs
+from bv_search.tune.thin_trial import FAILURE, TRIAL, News
 from bv_search.tune.worker import Crew, Job, Lost
 
-ATTEMPTS = 2  # a single head that takes so many workers down with it is to blame
+ATTEMPTS = 2  # a single head that takes so many processes down with it is to blame
 
 
 class Desk:
@@ -37,6 +38,7 @@ class Desk:
         self._positions: dict[str, int] = {}
         self._halted: dict[str, str] = {}
         self._failed: set[str] = set()
+        self._orphaned: Counter[str] = Counter()
         self.scan_seconds = 0.0
 
     def known(self, trial: str, config: Mapping[str, Any], position: int, status: str | None) -> None:
@@ -50,24 +52,37 @@ class Desk:
         if trial not in self._configs:
             own = {key: value for key, value in config.items() if key != TRIAL}
             self._configs[trial] = TrialConfig.from_json(own)
+        del self._orphaned[trial]
         self._wait(trial)
 
-    def halt(self, trial: str, *, done: bool) -> None:
-        """Its training is over: it came to its end, or the scheduler stopped it."""
-        status = DONE if done else STOPPED
-        self._recorder.halted(trial, status)
-        self._halted[trial] = status
+    def halt(self, trial: str) -> None:
+        """Its training is over: it came to its end, or was stopped with what it has learned.
+
+        One that has learned nothing yet is begun by a resumed session.
+        """
+        position = self._positions.get(trial)
+        if position and trial not in self._failed:
+            status = DONE if position >= self._rungs.end(self._configs[trial]) else STOPPED
+            self._recorder.halted(trial, status)
+            self._halted[trial] = status
 
     def fail(self, trial: str, reason: str) -> None:
         if trial not in self._failed:
             self._failed.add(trial)
             self._recorder.failed(trial, reason)
 
+    def loses_process(self, trial: str) -> bool:
+        """Whether its head goes on in another one: it has not failed, and the last one got somewhere."""
+        self._orphaned[trial] += 1
+        if self._orphaned[trial] >= ATTEMPTS:
+            self.fail(trial, "its trial processes died")
+        return trial not in self._failed
+
     def halt_all(self) -> None:
         """The time is up: heads that have a score are judged by it."""
-        for trial, position in self._positions.items():
-            if position and trial not in self._halted and trial not in self._failed:
-                self.halt(trial, done=False)
+        for trial in self._positions:
+            if trial not in self._halted:
+                self.halt(trial)
 
     def leave(self, trial: str) -> None:
         """Nothing more happens to it in this session; a resumed one goes on where it stands."""
@@ -87,39 +102,39 @@ class Desk:
         while self._crew.running:
             self.collect(wait=None)
 
-    def collect(self, *, wait: float | None = 0.0) -> dict[str, dict[str, Any]]:
+    def collect(self, *, wait: float | None = 0.0) -> dict[str, News]:
         """What trials have to hear: scores of heads that came to a stop of theirs, and failures.
 
         Waits so many seconds for a segment to end, or with None as long as it takes.
         """
-        posts: dict[str, dict[str, Any]] = {}
+        news: dict[str, News] = {}
         for end in self._crew.finished(wait=wait):
             order: Order = end.job.about
             self.scan_seconds += end.seconds
             if isinstance(end.result, Lost):
-                posts |= self._lost(order, end.result)
+                news |= self._lost(order, end.result)
             else:
                 for outcome in end.result:
-                    posts |= self._ended(outcome, order, end.seconds / len(order.heads))
+                    news |= self._ended(outcome, order, end.seconds / len(order.heads))
         self._recorder.mirror()
         self._show()
-        return posts
+        return news
 
     def finish(self, pack: int) -> None:
         """Answers of every head whose training is over, in packs."""
         left = [trial for trial in self._halted if trial not in self._failed]
         for first in range(0, len(left), pack):
-            self._finish([t for t in left[first : first + pack] if self._positions.get(t)])
+            self._finish(left[first : first + pack])
 
-    def _finish(self, trials: list[str]) -> None:
-        if not trials:
-            return
+    def _finish(self, trials: list[str], losses: int = 0) -> None:
         states = [self._recorder.state(trial, self._positions[trial]) for trial in trials]
         self._crew.submit(Job(method="final", arguments=(states,), about=trials))
         (end,) = self._crew.finished(wait=None)
         if not isinstance(end.result, Lost):
             for final in end.result:
                 self._record_final(final)
+        elif end.result.worker_died and losses + 1 < ATTEMPTS:
+            self._finish(trials, losses + 1)
         elif len(trials) > 1:
             for trial in trials:
                 self._finish([trial])
@@ -147,11 +162,10 @@ class Desk:
             return waiting.trial, waiting.config
         return self._recorder.state(waiting.trial, waiting.position)
 
-    def _ended(self, outcome: Outcome, order: Order, seconds: float) -> dict[str, dict[str, Any]]:
+    def _ended(self, outcome: Outcome, order: Order, seconds: float) -> dict[str, News]:
         trial = outcome.trial
         if outcome.failure is not None:
-            self.fail(trial, outcome.failure)
-            return {trial: {"failure": outcome.failure}}
+            return {trial: self._failure(trial, outcome.failure)}
         self._positions[trial] = outcome.position
         self._recorder.segment(outcome, seconds)
         if trial not in order.score:
@@ -159,11 +173,11 @@ class Desk:
             return {}
         if outcome.score is not None:
             self._best = max(outcome.score, self._best if self._best is not None else outcome.score)
-        last = outcome.position >= self._rungs.end(self._configs[trial])
-        post = {"score": outcome.score, "position": outcome.position, "rows": outcome.rows, "last": last}
-        return {trial: {**post, "done": last}}
+        done = outcome.position >= self._rungs.end(self._configs[trial])
+        news = {"score": outcome.score, "position": outcome.position, "rows": outcome.rows, "done": done}
+        return {trial: news}
 
-    def _lost(self, order: Order, lost: Lost) -> dict[str, dict[str, Any]]:
+    def _lost(self, order: Order, lost: Lost) -> dict[str, News]:
         """Heads are as they were before the segment: try again, apart if it cannot be done together."""
         again = Order(heads=order.heads, stop=order.stop, score=order.score, losses=order.losses + 1)
         if lost.worker_died and again.losses < ATTEMPTS:
@@ -176,5 +190,8 @@ class Desk:
                 self._pool.retry(half)
             return {}
         trial = order.heads[0].trial
-        self.fail(trial, lost.reason)
-        return {trial: {"failure": lost.reason}}
+        return {trial: self._failure(trial, lost.reason)}
+
+    def _failure(self, trial: str, reason: str) -> News:
+        self.fail(trial, reason)
+        return {FAILURE: reason, "done": True}

@@ -12,6 +12,7 @@ class Lot:
     capacity: int  # trials under way at once: a pack for every worker
     live: set[str] = field(default_factory=set)
     parked: set[str] = field(default_factory=set)
+    orphans: set[str] = field(default_factory=set)  # their process died: they begin again, where they stand
     exhausted: bool = False  # no trial will be suggested any more
 
     @property

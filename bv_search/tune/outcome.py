@@ -16,6 +16,7 @@ def describe(run: Run) -> str:
     )
     failed = [record for record in records if record.status == FAILED]
     lines += [f"trial {record.id} failed: {record.reason}" for record in failed]
+    lines.append(f"peak memory of a scan worker: {run.memory()['peak_scan_worker'] / 1e9:.2f} GB")
     lines.append(f"next: bv-search ensemble {run.path} && bv-search report {run.path}")
     return "\n".join(lines)
 
@@ -32,4 +33,5 @@ def to_json(run: Run) -> dict[str, Any]:
         "smallest": summary(smallest(ranked)),
         "source": run.study.source,
         "seconds": run.seconds(),
+        "memory": run.memory(),
     }

@@ -2,31 +2,29 @@
 
 A trial that reports `parked` is paused, which frees its process, and its head waits in the pool. When a
 pack is full, or when nothing else can happen, the heads that wait go to a scan worker as one segment.
-Their scores are posted on the board, their trials are woken to report them, and the scheduler inside
-(ASHA, or none) decides as it always does. Nothing waits on a timer.
+Their trials are woken to report their scores, and the scheduler inside (ASHA, or none) decides as it always
+does. Nothing waits on a timer.
 """
 
 from typing import Any
 
-import ray
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import TrialScheduler
 
-from bv_search.tune.board import PARKED, TRIAL
 from bv_search.tune.desk import Desk
 from bv_search.tune.lot import PROCESSES, Lot
+from bv_search.tune.thin_trial import NEWS, PARKED, TRIAL, News
 
 PULSE_SECONDS = 0.5  # Tune's loop does not rest where no trial runs: it would take a core from the heads
 
 
 class Parking(TrialScheduler):
-    def __init__(self, inner: TrialScheduler, *, desk: Desk, lot: Lot, board: Any) -> None:
+    def __init__(self, inner: TrialScheduler, *, desk: Desk, lot: Lot) -> None:
         super().__init__()
         self._inner = inner
         self._desk = desk
         self._lot = lot
-        self._board = board
-        self._posted: list[str] = []  # trials to be woken, the best first
+        self._news: dict[str, News] = {}  # not yet reported by their trials, the best first
 
     def __getstate__(self) -> dict[str, Any]:
         """Tune pickles what it is given, to restore it later; a run resumes from its journal instead."""
@@ -40,50 +38,60 @@ class Parking(TrialScheduler):
         self._inner.on_trial_add(tune_controller, trial)
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
+        name = trial.config[TRIAL]
         if PARKED not in result:
+            self._news.pop(name, None)
             return str(self._inner.on_trial_result(tune_controller, trial, result))
-        self._lot.parked.add(trial.config[TRIAL])
-        self._desk.park(trial.config[TRIAL], trial.config)
+        self._lot.parked.add(name)
+        if name not in self._news:
+            self._desk.park(name, trial.config)
         # heads live in the run folder, so there is nothing in the process to save
         tune_controller.pause_trial(trial, should_checkpoint=False)
         return str(TrialScheduler.NOOP)
 
     def on_trial_complete(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> None:
         self._inner.on_trial_complete(tune_controller, trial, result)
-        self._desk.halt(trial.config[TRIAL], done=bool(result.get("last")))
+        self._news.pop(trial.config[TRIAL], None)
+        self._desk.halt(trial.config[TRIAL])
 
     def on_trial_error(self, tune_controller: Any, trial: Trial) -> None:
+        """Its process died: its head goes on in another one, where it can."""
         self._inner.on_trial_error(tune_controller, trial)
-        self._desk.fail(trial.config[TRIAL], "its trial process died")
+        if self._desk.loses_process(trial.config[TRIAL]):
+            self._lot.orphans.add(trial.config[TRIAL])
+        else:
+            self._news.pop(trial.config[TRIAL], None)
 
     def on_trial_remove(self, tune_controller: Any, trial: Trial) -> None:
         """Ended while it was parked: by a time budget or from the keyboard."""
         self._inner.on_trial_remove(tune_controller, trial)
+        self._news.pop(trial.config[TRIAL], None)
         self._desk.leave(trial.config[TRIAL])
 
     def choose_trial_to_run(self, tune_controller: Any) -> Trial | None:
-        self._post(self._desk.collect())
-        is_still = self._lot.is_still and not self._posted
+        self._hear(self._desk.collect())
+        is_still = self._lot.is_still and not self._news
         self._desk.dispatch(all_are_in=is_still)
         if is_still:
-            self._post(self._desk.collect(wait=PULSE_SECONDS))
+            self._hear(self._desk.collect(wait=PULSE_SECONDS))
         return self._wake(tune_controller)
 
     def debug_string(self) -> str:
         return str(self._inner.debug_string())
 
-    def _post(self, posts: dict[str, dict[str, Any]]) -> None:
-        if posts:
-            # on the board before any of their trials looks at it
-            ray.get(self._board.post.remote(posts))
-            # the best first: a rung then knows its best score when it judges the others
-            self._posted += sorted(posts, key=lambda trial: -posts[trial].get("score", float("-inf")))
+    def _hear(self, news: dict[str, News]) -> None:
+        """The best first: a rung then knows its best score when it judges the others."""
+        best_first = sorted(news, key=lambda trial: -news[trial].get("score", float("-inf")))
+        self._news |= {trial: news[trial] for trial in best_first}
 
     def _wake(self, tune_controller: Any) -> Trial | None:
-        paused = {t.config[TRIAL]: t for t in tune_controller.get_live_trials() if t.status == Trial.PAUSED}
-        self._posted = [trial for trial in self._posted if trial in paused]
-        if not self._posted or self._lot.moving >= PROCESSES:
+        if self._lot.moving >= PROCESSES:
             return None
-        trial = self._posted.pop(0)
-        self._lot.parked.discard(trial)
-        return paused[trial]
+        paused = {t.config[TRIAL]: t for t in tune_controller.get_live_trials() if t.status == Trial.PAUSED}
+        name = next((name for name in self._news if name in paused), None)
+        if name is None:
+            return None
+        trial = paused[name]
+        trial.set_config({**trial.config, NEWS: self._news[name]})
+        self._lot.parked.discard(name)
+        return trial

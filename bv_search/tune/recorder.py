@@ -74,8 +74,8 @@ class Recorder:
         )
         self._forget_states(final.trial)
 
-    def ended(self, seconds: Mapping[str, float]) -> None:
-        self._run.journal.append({"event": "end", "seconds": dict(seconds)})
+    def ended(self, seconds: Mapping[str, float], memory: Mapping[str, int]) -> None:
+        self._run.journal.append({"event": "end", "seconds": dict(seconds), "memory": dict(memory)})
         self._run.write_leaderboard()
         self._mirror.sync()
         self._mirror.close()

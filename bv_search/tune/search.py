@@ -7,11 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import ray
 from ray import tune
 from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialScheduler
 
-from bv_search.cluster import ray_session
+from bv_search.cluster import machines, ray_session
 from bv_search.command import Progress
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
@@ -20,7 +19,6 @@ from bv_search.scan.trial import TrialConfig
 from bv_search.source import AUTO, STORE
 from bv_search.source.choice import compare_sources
 from bv_search.store.store import Store
-from bv_search.tune.board import TRIAL, Board, BoardTrial
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.desk import Desk
 from bv_search.tune.lot import Lot
@@ -31,7 +29,8 @@ from bv_search.tune.resume import Past, read_past
 from bv_search.tune.rungs import REDUCTION, Rungs, plan_rungs
 from bv_search.tune.searchers import SEARCHERS, Searcher
 from bv_search.tune.study import OpenStudy, open_study
-from bv_search.tune.suggestions import Resumed, Suggestions
+from bv_search.tune.suggestions import Suggestion, Suggestions
+from bv_search.tune.thin_trial import TRIAL, ThinTrial
 from bv_search.tune.worker import Crew, Reading, Share
 
 RAY_STATE = "ray"
@@ -89,8 +88,9 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             clock.note("search")
             desk.finish(pack)
             clock.note("score")
+            memory = {"peak_scan_worker": crew.peak_memory()}
             crew.dismiss()
-        recorder.ended({**clock.total(), "scan": desk.scan_seconds})
+        recorder.ended({**clock.total(), "scan": desk.scan_seconds}, memory)
         _register(study.run, mirror, progress)
     progress.close()
     return study.run
@@ -98,7 +98,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
 
 def _hire(config: TuneConfig, study: OpenStudy, progress: Progress) -> Crew:
     """Scan workers that read the source chosen; where it is not, one of them measures both."""
-    share = Share.of_cluster(ray.cluster_resources(), config.workers)
+    share = Share.of_cluster(machines(), config.workers)
     place, choice = study.store.path, study.choice
     measured = choice.source == AUTO
     reading = Reading(store=place, source=STORE if measured else choice.source, window=config.memory)
@@ -137,8 +137,8 @@ class _Trials:
         return range(len(self.past) + 1, self.run.study.trials + 1)
 
     @property
-    def resumed(self) -> list[Resumed]:
-        return [Resumed(trial=past.trial, config=past.config) for past in self.past if past.is_live]
+    def resumed(self) -> list[Suggestion]:
+        return [Suggestion(trial=past.trial, config=past.config) for past in self.past if past.is_live]
 
 
 def _search(
@@ -158,17 +158,14 @@ def _search(
         numbers=trials.numbers,
     )
     os.environ.update(TUNE_SETTINGS)
-    board = ray.remote(Board).options(num_cpus=0).remote()
-    parking = Parking(inner, desk=desk, lot=lot, board=board)
-    _fit(config, suggestions, parking, board, trials.run.path / RAY_STATE)
+    parking = Parking(inner, desk=desk, lot=lot)
+    _fit(config, suggestions, parking, trials.run.path / RAY_STATE)
     desk.drain()
     desk.halt_all()
 
 
-def _fit(config: TuneConfig, suggestions: Suggestions, parking: Parking, board: Any, storage: Path) -> None:
-    trainable = tune.with_resources(
-        tune.with_parameters(BoardTrial, board=board), tune.PlacementGroupFactory([{"CPU": 0.01}])
-    )
+def _fit(config: TuneConfig, suggestions: Suggestions, parking: Parking, storage: Path) -> None:
+    trainable = tune.with_resources(ThinTrial, tune.PlacementGroupFactory([{"CPU": 0.01}]))
     tuner = tune.Tuner(
         trainable,
         tune_config=tune.TuneConfig(

@@ -7,16 +7,16 @@ from typing import Any
 
 from ray.tune.search import Searcher as TuneSearcher
 
-from bv_search.tune.board import PARKED, TRIAL
 from bv_search.tune.lot import Lot
 from bv_search.tune.recorder import Recorder
 from bv_search.tune.searchers import Searcher
 from bv_search.tune.space import Config
+from bv_search.tune.thin_trial import FAILURE, PARKED, TRIAL
 
 
 @dataclass(frozen=True, kw_only=True)
-class Resumed:
-    """A trial that an earlier session began."""
+class Suggestion:
+    """A trial to begin, or to go on with: one of an earlier session, or of a process that died."""
 
     trial: str
     config: Config
@@ -38,7 +38,7 @@ class Suggestions(TuneSearcher):
         *,
         lot: Lot,
         recorder: Recorder,
-        resumed: Iterable[Resumed],
+        resumed: Iterable[Suggestion],
         start: Iterable[Config],
         numbers: Iterable[int],
     ) -> None:
@@ -49,7 +49,7 @@ class Suggestions(TuneSearcher):
         self._resumed = deque(resumed)
         self._start = deque(start)
         self._numbers = deque(numbers)  # of the trials still to be begun
-        self._names: dict[str, str] = {}  # Tune's id of a trial → ours
+        self._begun: dict[str, Suggestion] = {}  # by Tune's id of a trial
         self._scores: dict[str, float] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -63,25 +63,32 @@ class Suggestions(TuneSearcher):
         self._lot.exhausted = suggestion is None or not (self._resumed or self._numbers)
         if suggestion is None:
             return FINISHED if self._lot.is_over else None
-        trial, config = suggestion
-        self._names[trial_id] = trial
-        self._lot.live.add(trial)
-        return {TRIAL: trial, **config}
+        self._begun[trial_id] = suggestion
+        self._lot.live.add(suggestion.trial)
+        return {TRIAL: suggestion.trial, **suggestion.config}
 
     def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
         if PARKED not in result:
-            self._scores[self._names[trial_id]] = result["score"]
+            self._scores[self._begun[trial_id].trial] = result["score"]
 
     def on_trial_complete(
         self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
     ) -> None:
         """Tell the searcher how far the head came: a trial ended while paused has no result of its own."""
-        trial = self._names.pop(trial_id)
-        if result and "score" in result:
-            self._scores[trial] = result["score"]
-        self._searcher.tell(trial, None if error else self._scores.get(trial))
+        begun = self._begun.pop(trial_id)
+        trial = begun.trial
         self._lot.live.discard(trial)
         self._lot.parked.discard(trial)
+        if trial in self._lot.orphans:
+            self._lot.orphans.discard(trial)
+            self._resumed.append(begun)
+            self._lot.exhausted = False
+            return
+        result = result or {}
+        if "score" in result:
+            self._scores[trial] = result["score"]
+        failed = error or FAILURE in result
+        self._searcher.tell(trial, None if failed else self._scores.get(trial))
 
     def save_to_dir(self, checkpoint_dir: str, session_str: str = "default") -> None:
         """The journal is what a run resumes from."""
@@ -92,10 +99,9 @@ class Suggestions(TuneSearcher):
     def restore(self, checkpoint_path: str) -> None:
         raise AssertionError("a run resumes from its journal")
 
-    def _next(self) -> tuple[str, Config] | None:
+    def _next(self) -> Suggestion | None:
         if self._resumed:
-            resumed = self._resumed.popleft()
-            return resumed.trial, resumed.config
+            return self._resumed.popleft()
         if not self._numbers:
             return None
         trial = f"{self._numbers[0]:04d}"
@@ -105,7 +111,7 @@ class Suggestions(TuneSearcher):
             return None
         self._numbers.popleft()
         self._recorder.suggested(trial, config)
-        return trial, config
+        return Suggestion(trial=trial, config=config)
 
     def _new_config(self, trial: str) -> Config | None:
         if self._start:

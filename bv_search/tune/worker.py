@@ -1,14 +1,16 @@
 """The actor around a scanner, and the crew of them."""
 
 import os
+import resource
 import time
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RayTaskError
+from ray.exceptions import OutOfMemoryError, RayError, RayTaskError
 
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.choice import Rates
@@ -24,16 +26,21 @@ class Share:
     gpus: int  # each
 
     @classmethod
-    def of_cluster(cls, resources: Mapping[str, float], workers: int | None) -> "Share":
-        """A worker per GPU, or one for all cores; a core is left over for trials, where there are two."""
-        cpus, gpus = int(resources.get("CPU", 1)), int(resources.get("GPU", 0))
+    def of_cluster(cls, machines: Sequence[Mapping[str, float]], workers: int | None) -> "Share":
+        """A worker per GPU, or one, with as many cores each as fit on the machines.
+
+        A core is left over for trials, where there are two. More workers than cores reserve none: Ray waits
+        without end for what no machine has.
+        """
+        gpus = sum(int(machine.get("GPU", 0)) for machine in machines)
         count = workers or gpus or 1
-        each = max(1, cpus // count)
+        on_gpus = gpus >= count
+        each = _cores_of_each(machines, count, on_gpus=on_gpus)
         return cls(
             workers=count,
-            cpus=each - 1 if each > 1 else 0.5,
-            threads=each,
-            gpus=1 if gpus >= count else 0,
+            cpus=each - 1 if each > 1 else each / 2,
+            threads=max(1, each),
+            gpus=int(on_gpus),
         )
 
 
@@ -44,6 +51,18 @@ class Reading:
     store: str
     source: str  # store or live
     window: int | None  # bytes of blocks that each keeps in memory
+
+
+def _cores_of_each(machines: Sequence[Mapping[str, float]], workers: int, *, on_gpus: bool) -> int:
+    """The most cores with which so many workers fit on the machines; 0 if they do not with one."""
+
+    def fitting(machine: Mapping[str, float], cores: int) -> int:
+        by_cores = int(machine.get("CPU", 0)) // cores
+        return min(by_cores, int(machine.get("GPU", 0))) if on_gpus else by_cores
+
+    most = int(max(machine.get("CPU", 0) for machine in machines))
+    enough = (n for n in range(most, 0, -1) if sum(fitting(machine, n) for machine in machines) >= workers)
+    return next(enough, 0)
 
 
 class ScanWorker:
@@ -62,6 +81,10 @@ class ScanWorker:
 
     def process(self) -> int:
         return os.getpid()
+
+    def peak_memory(self) -> int:
+        """Bytes, pages of the store that it maps among them."""
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
     def segment(
         self, heads: Sequence[bytes | tuple[str, TrialConfig]], stop: int, score: Collection[str]
@@ -126,6 +149,14 @@ class Crew:
         rates: Rates = ray.get(self._all[0].rates.remote())
         return rates
 
+    def peak_memory(self) -> int:
+        """Bytes of the worker that took the most, of those that are left."""
+        peaks = [0]
+        for worker in self._all:
+            with suppress(RayError):
+                peaks.append(ray.get(worker.peak_memory.remote()))
+        return max(peaks)
+
     @property
     def has_idle(self) -> bool:
         return bool(self._idle)
@@ -155,18 +186,28 @@ class Crew:
         try:
             result: list[Any] | Lost = ray.get(reference)
         except RayTaskError as error:
-            result = Lost(reason=_last_line(error), worker_died=False)
-        except RayActorError as error:
-            self._all.remove(worker)
-            worker = self._hire()
-            self._all.append(worker)
-            result = Lost(reason=f"its scan worker died: {_last_line(error)}", worker_died=True)
+            result = Lost(reason=_lines(error)[-1], worker_died=False)
+        except RayError as error:  # the worker is gone, or its machine, or Ray ended it to save memory
+            worker = self._replace(worker)
+            result = Lost(reason=f"its scan worker died: {_cause(error)}", worker_died=True)
         self._idle.append(worker)
         return Ended(job=job, result=result, seconds=time.monotonic() - begun)
+
+    def _replace(self, worker: Any) -> Any:
+        self._all.remove(worker)
+        ray.kill(worker)  # one that only cannot be reached would keep its share
+        self._all.append(self._hire())
+        return self._all[-1]
 
     def _hire(self) -> Any:
         return ray.remote(ScanWorker).options(**self._options).remote(self._reading, self._threads)
 
 
-def _last_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[-1]
+def _lines(error: Exception) -> list[str]:
+    return str(error).strip().splitlines()
+
+
+def _cause(error: RayError) -> str:
+    """The sentence that says it: a traceback or ids stand before it, a table of processes or advice after."""
+    lines = _lines(error)
+    return (lines[0] if isinstance(error, OutOfMemoryError) else lines[-1]).partition(". ")[0]

@@ -129,3 +129,17 @@ def test_heads_in_plain_pytorch_are_the_same_heads(config: PlainConfig) -> None:
     used = sum(parameter.numel() for name, parameter in plain.named_parameters() if name != "mix_L")
     assert used == count_parameters(config, shape)
     assert plain(torch.zeros(4, 5, 8)).shape == (5, 2)
+
+
+def test_whole_searches_are_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = make_span_store(tmp_path / "store", windows=64)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    options = ["--store", store.path, "--heads", "2", "--rounds", "1"]
+    assert main(COMMAND, ["tune", *options, "--json", "--quiet"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["ratios"]["pack 2 / pack 1"] > 0
+    assert all(arm["heads"] == 2 and arm["peak_bytes"] > 0 for arm in said["arms"].values())
+    assert list((tmp_path / "here").iterdir()) == []

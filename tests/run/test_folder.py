@@ -100,6 +100,13 @@ def test_seconds_add_up_over_sessions(finished_run: Run) -> None:
     assert finished_run.seconds() == {"search": 5.0, "start": 1.0, "score": 0.0}
 
 
+def test_memory_is_the_most_of_any_session(finished_run: Run) -> None:
+    assert finished_run.memory() == {}
+    for taken in (5, 9, 7):
+        finished_run.journal.append({"event": "end", "seconds": {}, "memory": {"peak_scan_worker": taken}})
+    assert finished_run.memory() == {"peak_scan_worker": 9}
+
+
 def test_a_run_without_finished_trials_says_what_to_do(run: Run) -> None:
     run.journal.append({"event": "suggest", "trial": "a", "config": {}})
     with pytest.raises(

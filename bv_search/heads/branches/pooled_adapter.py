@@ -5,6 +5,7 @@ Heads with plain means share one mix, and stand side by side on it; every learne
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import torch
@@ -14,7 +15,7 @@ from torch.autograd.function import once_differentiable
 from bv_search.heads.branches.adapted_mix import AdaptedMix
 from bv_search.heads.branches.bottleneck import PIECE, Bottleneck, Masks, Stem, side_by_side
 from bv_search.heads.branches.branch import glorot
-from bv_search.heads.branches.mix import Mix
+from bv_search.heads.branches.mix import Mix, stack_mixes
 from bv_search.heads.branches.product import product
 from bv_search.heads.branches.windows import Windows
 
@@ -38,30 +39,36 @@ class PooledAdapter(AdaptedMix):
     def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:
         tokens = hidden_LTH.shape[1]
         masks = [b.mask((tokens, len(b.bias_A)), windows) for b in branches]
-        mixes, mix_of = _distinct([branch.mix for branch in branches])
-        mixes_ML = torch.stack([mix.weights_L().to(hidden_LTH.device) for mix in mixes])
+        mixes = _Mixes.of([branch.mix for branch in branches])
+        mixes_ML = stack_mixes(mixes.distinct, hidden_LTH)
         weights = [tensor for b in branches for tensor in (b.down_HA, b.bias_A, b.dense_AC)]
         learning = torch.is_grad_enabled()
-        outputs = _OnMixes.apply(hidden_LTH, masks, learning, mix_of, mixes_ML, *weights)  # type: ignore[no-untyped-call]
+        outputs = _OnMixes.apply(hidden_LTH, masks, learning, mixes, mixes_ML, *weights)  # type: ignore[no-untyped-call]
         return list(outputs)
 
 
-def _distinct(mixes: Sequence[Mix]) -> tuple[list[Mix], list[int]]:
-    """Every mix once, and which of them is each head's."""
-    found: dict[object, int] = {}
-    distinct: list[Mix] = []
-    numbers: list[int] = []
-    for mix in mixes:
-        key = mix if mix.logits_L is not None else "plain mean"
-        if key not in found:
-            found[key] = len(distinct)
-            distinct.append(mix)
-        numbers.append(found[key])
-    return distinct, numbers
+@dataclass(frozen=True, kw_only=True)
+class _Mixes:
+    """Every mix once, which of them is each head's, and which learn."""
+
+    distinct: list[Mix]
+    of_head: list[int]
+    learned: frozenset[int]
+
+    @classmethod
+    def of(cls, mixes: Sequence[Mix]) -> Self:
+        keys = [id(mix) if mix.logits_L is not None else 0 for mix in mixes]
+        by_key = dict(zip(keys, mixes, strict=True))
+        numbers = {key: number for number, key in enumerate(by_key)}
+        return cls(
+            distinct=list(by_key.values()),
+            of_head=[numbers[key] for key in keys],
+            learned=frozenset(number for key, number in numbers.items() if key),
+        )
 
 
 class _OnMixes(torch.autograd.Function):
-    """hidden_LTH, masks, whether it learns, each head's mix, mixes_ML, then three tensors a head → out_TC."""
+    """hidden_LTH, masks, whether it learns, the mixes, mixes_ML, then three tensors a head → out_TC."""
 
     @staticmethod
     def forward(
@@ -69,14 +76,14 @@ class _OnMixes(torch.autograd.Function):
         hidden_LTH: Tensor,
         masks: Masks,
         learning: bool,
-        mix_of: Sequence[int],
+        mixes: _Mixes,
         mixes_ML: Tensor,
         *weights: Tensor,
     ) -> Any:
         heads = [weights[n : n + 3] for n in range(0, len(weights), 3)]
         layers, tokens, width = hidden_LTH.shape
         rows = _rows((layers + len(mixes_ML)) * width, hidden_LTH.device)
-        groups = list(_groups(heads, mix_of, rows, hidden_LTH.device))
+        groups = list(_groups(heads, mixes.of_head, rows, hidden_LTH.device))
         bottlenecks = [_bottleneck([heads[k] for k in group]) for group in groups]
         outputs = [hidden_LTH.new_empty(tokens, dense.shape[1]) for _, _, dense in heads]
         steps = []
@@ -84,13 +91,13 @@ class _OnMixes(torch.autograd.Function):
             piece = slice(start, start + rows)
             pooled_MRH = _mixed(mixes_ML, hidden_LTH[:, piece])
             for group, bottleneck in zip(groups, bottlenecks, strict=True):
-                x_RH = pooled_MRH[mix_of[group[0]]]
+                x_RH = pooled_MRH[mixes.of_head[group[0]]]
                 before_RN, found = bottleneck.forward(x_RH, _of_piece(masks, group, piece))
                 for k, out_RC in zip(group, found, strict=True):
                     outputs[k][piece] = out_RC
                 if learning:
                     steps.append(before_RN)
-        ctx.hidden_LTH, ctx.masks, ctx.mix_of, ctx.mixes_ML = hidden_LTH, masks, mix_of, mixes_ML
+        ctx.hidden_LTH, ctx.masks, ctx.mixes, ctx.mixes_ML = hidden_LTH, masks, mixes, mixes_ML
         ctx.rows, ctx.groups, ctx.bottlenecks, ctx.steps = rows, groups, bottlenecks, steps
         ctx.shapes = [tensor.shape for tensor in weights]
         return tuple(outputs)
@@ -98,7 +105,7 @@ class _OnMixes(torch.autograd.Function):
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads_TC: Tensor) -> Any:
-        hidden_LTH, learned = ctx.hidden_LTH, ctx.needs_input_grad[4]
+        hidden_LTH, learned = ctx.hidden_LTH, ctx.mixes.learned
         grads = [hidden_LTH.new_zeros(shape) for shape in ctx.shapes]
         grads_ML = torch.zeros_like(ctx.mixes_ML)
         steps = iter(ctx.steps)
@@ -106,17 +113,17 @@ class _OnMixes(torch.autograd.Function):
             piece = slice(start, start + ctx.rows)
             hidden_LRH = hidden_LTH[:, piece]
             pooled_MRH = _mixed(ctx.mixes_ML, hidden_LRH)
-            grads_MRH = torch.zeros_like(pooled_MRH) if learned else pooled_MRH
+            grads_MRH = torch.zeros_like(pooled_MRH) if learned else None
             for group, bottleneck in zip(ctx.groups, ctx.bottlenecks, strict=True):
-                mix = ctx.mix_of[group[0]]
+                mix = ctx.mixes.of_head[group[0]]
                 masks = _of_piece(ctx.masks, group, piece)
                 outs = [grads_TC[k][piece] for k in group]
                 found = bottleneck.backward(pooled_MRH[mix], next(steps), masks, outs)
                 for k, tensors in zip(group, found.of_heads(), strict=True):
                     torch._foreach_add_(grads[3 * k : 3 * k + 3], list(tensors))
-                if learned:
-                    grads_MRH[mix] += product(found.before_RN, bottleneck.stem.weight_NH.t())
-            if learned:
+                if grads_MRH is not None and mix in learned:
+                    grads_MRH[mix] = product(found.before_RN, bottleneck.stem.weight_NH.t())
+            if grads_MRH is not None:
                 grads_ML += grads_MRH.flatten(1) @ hidden_LRH.reshape(len(hidden_LRH), -1).t()
         return None, None, None, None, grads_ML if learned else None, *grads
 

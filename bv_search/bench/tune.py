@@ -1,0 +1,49 @@
+"""The whole command as a user runs it: `tune` with packs, and with one head at a time, start-up included."""
+
+import json
+import subprocess
+import sys
+import tempfile
+from argparse import Namespace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bv_search.bench.arms import ratio, render, take_turns
+from bv_search.command import Progress, Result
+from bv_search.errors import UserError
+
+FIXED = ("--space", "adapters", "--searcher", "random", "--scheduler", "none", "--source", "store")
+
+
+def run(args: Namespace, progress: Progress) -> Result:
+    if not args.store:
+        raise UserError("nothing to search on", expected="--store STORE", do="make one with extract")
+    peaks: dict[str, int] = {}
+
+    def search(pack: int) -> float:
+        with tempfile.TemporaryDirectory(prefix="bv-bench-", dir=Path.cwd()) as folder:
+            said = _tune(args, pack, Path(folder))
+        name = f"pack {pack}"
+        peaks[name] = max(peaks.get(name, 0), said["memory"]["peak_scan_worker"])
+        return float(said["trials"])
+
+    arms = {f"pack {pack}": partial(search, pack) for pack in (args.heads, 1)}
+    measured = take_turns(arms, unit="heads", rounds=args.rounds, progress=progress, warm=False)
+    ratios = {f"pack {args.heads} / pack 1": ratio(measured, f"pack {args.heads}", "pack 1")}
+    said: dict[str, Any] = {
+        name: {**each.to_json(), "peak_bytes": peaks[name]} for name, each in measured.items()
+    }
+    text = f"{args.heads} trials on {args.store}; memory of the scan worker\n{render(said, ratios)}"
+    return Result(text=text, json={"arms": said, "ratios": ratios})
+
+
+def _tune(args: Namespace, pack: int, folder: Path) -> dict[str, Any]:
+    store = args.store if "://" in args.store else str(Path(args.store).resolve())
+    options = ["--store", store, "--trials", str(args.heads), "--pack", str(pack), "--name", "bench"]
+    command = [sys.executable, "-m", "bv_search.tune", *FIXED, *options, "--json", "--quiet"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
+    if done.returncode:
+        raise UserError("the search failed", where=" ".join(command), found=done.stderr.strip())
+    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return said
