@@ -162,7 +162,9 @@ class Scanner:
         labels = np.stack(split.index_columns(["label"])["label"].to_numpy())
         return TrainSplit(split=split, labels_ND=labels, kind=self._task.kind, seed=self._store.manifest.seed)
 
-    def _outcome(self, end: HeadState | Diverged, scores: dict[str, float]) -> Outcome:
+    def _outcome(self, end: HeadState | Diverged, scores: dict[str, float | None]) -> Outcome:
+        if end.trial in scores and scores[end.trial] is None:
+            end = Diverged(trial=end.trial, position=end.position, what="answers")
         if isinstance(end, Diverged):
             return Outcome(trial=end.trial, position=end.position, rows=0, failure=str(end))
         rows = rows_at(end.position, end.config.training.rows(self._source.split.windows))
@@ -174,9 +176,12 @@ class Scanner:
             score=scores.get(end.trial),
         )
 
-    def _select_scores(self, states: Sequence[HeadState]) -> dict[str, float]:
-        evaluations = [evaluation for _, evaluation in self._evaluate(states, Role.SELECT)]
-        return {state.trial: e.score for state, e in zip(states, evaluations, strict=True)}
+    def _select_scores(self, states: Sequence[HeadState]) -> dict[str, float | None]:
+        """None for a head whose answers are no numbers: its last step can be what breaks it."""
+        return {
+            state.trial: evaluation.score if all(np.isfinite(row).all() for row in logits) else None
+            for state, (logits, evaluation) in zip(states, self._evaluate(states, Role.SELECT), strict=True)
+        }
 
     def _answers(self, states: Sequence[HeadState], role: Role) -> list[Answers]:
         ids = self._index(role)["id"].to_pylist()

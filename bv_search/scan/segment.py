@@ -22,13 +22,14 @@ SETTLING = 16  # micro-batches; 64 gave the same scores
 
 @dataclass(frozen=True, kw_only=True)
 class Diverged:
-    """A head whose loss left the finite numbers."""
+    """A head whose loss or answers left the finite numbers."""
 
     trial: str
     position: int
+    what: str = "loss"
 
     def __str__(self) -> str:
-        return f"diverged: loss not finite at micro-batch {self.position}"
+        return f"diverged: {self.what} not finite at micro-batch {self.position}"
 
 
 @dataclass(frozen=True, kw_only=True)

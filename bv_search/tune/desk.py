@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from bv_search.command import Progress
+from bv_search.run.trial import DONE, STOPPED
 from bv_search.scan.scanner import Final, Outcome
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.pool import Order, Pool, Waiting
-from bv_search.tune.recorder import DONE, STOPPED, Recorder
+from bv_search.tune.recorder import Recorder
 from bv_search.tune.rungs import Rungs
 from bv_search.tune.thin_trial import FAILURE, TRIAL, News
 from bv_search.tune.worker import Crew, Job, Lost

@@ -11,12 +11,12 @@ from bv_search.heads.config import HeadConfig
 from bv_search.run.folder import Run
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.predictions import write_predictions
+from bv_search.run.trial import FAILED
 from bv_search.scan.scanner import Answers, Final, Outcome
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 
 STATES = "states"
-DONE, STOPPED, FAILED = "done", "stopped", "failed"
 MIRROR_SECONDS = 5.0
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bv_search.tune.recorder import FAILED
+from bv_search.run.trial import FAILED
 from bv_search.tune.space import Config
 
 

@@ -15,6 +15,7 @@ from bv_search.command import Progress
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.mlflow import MlflowMirror
+from bv_search.run.trial import FAILED
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import AUTO, STORE
 from bv_search.source.choice import compare_sources
@@ -24,7 +25,7 @@ from bv_search.tune.desk import Desk
 from bv_search.tune.lot import Lot
 from bv_search.tune.parking import Parking
 from bv_search.tune.pool import Pool
-from bv_search.tune.recorder import DONE, FAILED, Recorder
+from bv_search.tune.recorder import Recorder
 from bv_search.tune.resume import Past, read_past
 from bv_search.tune.rungs import REDUCTION, Rungs, plan_rungs
 from bv_search.tune.searchers import SEARCHERS, Searcher
@@ -72,7 +73,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             pack = crew.capacity(configs) if config.pack == AUTO else int(config.pack)
             clock.note("start")
             windows = study.store.splits("train")[0].windows
-            rungs = plan_rungs(configs, windows, halving=config.scheduler == "asha")
+            rungs = plan_rungs(configs, windows, halving=study.run.study.scheduler == "asha")
             progress.say(_opening(study.run, study.store, pack, crew))
             desk = Desk(
                 crew=crew,
@@ -145,7 +146,7 @@ def _search(
     config: TuneConfig, trials: _Trials, desk: Desk, rungs: Rungs, capacity: int, recorder: Recorder
 ) -> None:
     lot = Lot(capacity=capacity)
-    inner = _scheduler(config.scheduler, rungs)
+    inner = _scheduler(trials.run.study.scheduler, rungs)
     _replay(trials, desk, inner)
     if not trials.resumed and not trials.numbers:
         return
@@ -210,7 +211,7 @@ def _replay(trials: _Trials, desk: Desk, scheduler: TrialScheduler) -> None:
         judged = _PastTrial(past.trial)
         scheduler.on_trial_add(None, judged)
         for position, score in past.scores:
-            if past.status == DONE or position < past.position or not past.is_live:
+            if position < past.position or not past.is_live:
                 scheduler.on_trial_result(None, judged, {"position": position, "score": score})
 
 

@@ -83,6 +83,16 @@ def test_a_head_that_diverges_leaves_the_pack_and_the_others_go_on(store: Store)
     assert kept.score is not None
 
 
+def test_a_head_that_diverges_at_its_last_step_is_found_by_its_answers(store: Store) -> None:
+    lost, kept = Scanner(store.path).segment(
+        [start("lost", learning_rate=1e30), start("kept")], 1, score=["lost", "kept"]
+    )
+
+    assert lost.failure == "diverged: answers not finite at micro-batch 1"
+    assert lost.state is None
+    assert kept.score is not None
+
+
 def test_only_the_heads_that_are_asked_for_are_scored(store: Store) -> None:
     scored, unscored = Scanner(store.path).segment([start("a"), start("b")], 2, score=["a"])
 

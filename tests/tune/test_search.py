@@ -72,7 +72,9 @@ def test_what_a_search_leaves_is_whole(small_space: str, span_store: Store, tmp_
 
 def test_a_run_goes_on_from_its_journal(small_space: str, class_store: Store, tmp_path: Path) -> None:
     whole = search(ask(small_space, class_store, tmp_path, searcher="random", name="whole"), QUIET)
-    begun = ask(small_space, class_store, tmp_path, searcher="random", name="parts", trials=3)
+    begun = ask(
+        small_space, class_store, tmp_path, searcher="random", scheduler="none", name="parts", trials=3
+    )
 
     search(begun, QUIET)
     more = TuneConfig(space="", store="", name="parts", resume=True, runs=begun.runs, trials=3, more=True)
@@ -81,6 +83,8 @@ def test_a_run_goes_on_from_its_journal(small_space: str, class_store: Store, tm
     assert [r.config for r in resumed.trials()] == [r.config for r in whole.trials()]
     assert len(resumed.finished_trials()) == 6
     assert resumed.study.trials == 6
+    judged = [sum(rung.score is not None for rung in record.rungs) for record in resumed.trials()]
+    assert judged == [1] * 6, "the scheduler of a run is the one that it was begun with: no rungs"
 
 
 def test_a_killed_search_is_resumed_and_loses_no_finished_segment(
