@@ -171,3 +171,15 @@ def test_states_survive_as_bytes(store: Store) -> None:
         16,
     )
     assert all(torch.equal(again.gradient[name], tensor) for name, tensor in state.gradient.items())
+
+
+def test_micro_batches_are_copies_that_keep_no_block_mapped(tmp_path: Path) -> None:
+    store = make_span_store(tmp_path / "store")
+    largest = max(block.size for split in store.splits() for block in split.entry.blocks)
+    split = Store.open(store.path, window=largest).split("train")
+    whole = list(parts(split.block_windows, rows=200, start=0, stop=13, seed=0))
+    kept = []
+    for batch in batches(split, whole, device=torch.device("cpu")):
+        kept.append(batch)
+        assert Path("/proc/self/maps").read_text().count(f"{store.path}/train/blocks") == 1
+    assert len(kept) == 13
