@@ -95,9 +95,7 @@ def run_command(args: Namespace, progress: Progress) -> Result:
         precision=args.precision,
         batch_tokens=args.batch_tokens,
         seed=args.seed,
-        limits=LIMITS
-        if args.block_bytes is None
-        else BlockLimits(bytes=args.block_bytes, windows=MICRO_BATCH),
+        limits=limits(args.block_bytes),
         repair=args.repair,
     )
     from bv_search.extract import extraction
