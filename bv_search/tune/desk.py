@@ -56,14 +56,17 @@ class Desk:
         del self._orphaned[trial]
         self._wait(trial)
 
+    def news(self, trial: str, score: float | None) -> News:
+        """What its trial is to report: the score that its head has where it stands."""
+        return {"score": score, "position": self._positions[trial], "done": self._is_done(trial)}
+
     def halt(self, trial: str) -> None:
         """Its training is over: it came to its end, or was stopped with what it has learned.
 
         One that has learned nothing yet is begun by a resumed session.
         """
-        position = self._positions.get(trial)
-        if position and trial not in self._failed:
-            status = DONE if position >= self._rungs.end(self._configs[trial]) else STOPPED
+        if self._positions.get(trial) and trial not in self._failed:
+            status = DONE if self._is_done(trial) else STOPPED
             self._recorder.halted(trial, status)
             self._halted[trial] = status
 
@@ -158,6 +161,9 @@ class Desk:
         position = self._positions.get(trial, 0)
         self._pool.park(Waiting(trial=trial, config=self._configs[trial], position=position))
 
+    def _is_done(self, trial: str) -> bool:
+        return self._positions[trial] >= self._rungs.end(self._configs[trial])
+
     def _head(self, waiting: Waiting) -> bytes | tuple[str, TrialConfig]:
         if waiting.position == 0:
             return waiting.trial, waiting.config
@@ -174,9 +180,7 @@ class Desk:
             return {}
         if outcome.score is not None:
             self._best = max(outcome.score, self._best if self._best is not None else outcome.score)
-        done = outcome.position >= self._rungs.end(self._configs[trial])
-        news = {"score": outcome.score, "position": outcome.position, "rows": outcome.rows, "done": done}
-        return {trial: news}
+        return {trial: self.news(trial, outcome.score)}
 
     def _lost(self, order: Order, lost: Lost) -> dict[str, News]:
         """Heads are as they were before the segment: try again, apart if it cannot be done together."""

@@ -6,6 +6,7 @@ Their trials are woken to report their scores, and the scheduler inside (ASHA, o
 does. Nothing waits on a timer.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from ray.tune.experiment import Trial
@@ -19,12 +20,12 @@ PULSE_SECONDS = 0.5  # Tune's loop does not rest where no trial runs: it would t
 
 
 class Parking(TrialScheduler):
-    def __init__(self, inner: TrialScheduler, *, desk: Desk, lot: Lot) -> None:
+    def __init__(self, inner: TrialScheduler, *, desk: Desk, lot: Lot, news: Mapping[str, News]) -> None:
         super().__init__()
         self._inner = inner
         self._desk = desk
         self._lot = lot
-        self._news: dict[str, News] = {}  # not yet reported by their trials, the best first
+        self._news = dict(news)  # not yet reported by their trials, the best first
 
     def __getstate__(self) -> dict[str, Any]:
         """Tune pickles what it is given, to restore it later; a run resumes from its journal instead."""

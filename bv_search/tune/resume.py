@@ -24,6 +24,12 @@ class Past:
         return self.status is None
 
     @property
+    def unheard(self) -> float | None:
+        """The score of the head as it stands, which its trial did not live to report."""
+        scored = self.is_live and self.scores and self.scores[-1][0] == self.position
+        return self.scores[-1][1] if scored else None
+
+    @property
     def score(self) -> float | None:
         return self.scores[-1][1] if self.scores and self.status != FAILED else None
 

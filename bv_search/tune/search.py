@@ -159,7 +159,10 @@ def _search(
         numbers=trials.numbers,
     )
     os.environ.update(TUNE_SETTINGS)
-    parking = Parking(inner, desk=desk, lot=lot)
+    unheard = {
+        past.trial: desk.news(past.trial, past.unheard) for past in trials.past if past.unheard is not None
+    }
+    parking = Parking(inner, desk=desk, lot=lot, news=unheard)
     _fit(config, suggestions, parking, trials.run.path / RAY_STATE)
     desk.drain()
     desk.halt_all()

@@ -1,6 +1,7 @@
 """Searches on real Ray: what they leave, how they are resumed, what ends them."""
 
 import os
+import re
 import signal
 import sys
 import time
@@ -104,7 +105,7 @@ def test_a_killed_search_is_resumed_and_loses_no_finished_segment(
         }
         words = [word for pair in options.items() for word in pair]
         os.execv(sys.executable, [sys.executable, "-m", "bv_search.tune", *words, "--quiet"])
-    _wait_for(lambda: '"segment"' in _journal(config))
+    _wait_for(lambda: re.search(r'"segment".*"score":[01]', _journal(config)))
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     before = [line for line in _journal(config).splitlines() if '"segment"' in line]
@@ -114,6 +115,9 @@ def test_a_killed_search_is_resumed_and_loses_no_finished_segment(
     assert [line for line in _journal(config).splitlines() if '"segment"' in line][: len(before)] == before
     assert [record.status for record in run.trials()].count("running") == 0
     assert len(run.finished_trials()) == 6
+    for record in run.trials():
+        rows = [rung.rows for rung in record.rungs]
+        assert rows == sorted(set(rows)), "a score that was not reported is reported, not made again"
 
 
 def test_a_time_budget_ends_a_search_with_what_it_has(class_store: Store, tmp_path: Path) -> None:
@@ -151,4 +155,4 @@ def _wait_for(condition: Any, seconds: float = 90.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come to pass"
-        time.sleep(0.02)
+        time.sleep(0.001)
