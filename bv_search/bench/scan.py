@@ -3,13 +3,14 @@
 Every arm trains heads on the same windows of a token store, and says how many head-windows it trained: one
 head on one window. Arms that train heads one by one do so for a few heads spread over the pack, which is
 their rate all the same. `one after another` are packs of one, through the same reader and the same kernels;
-`in plain PyTorch` are heads as one writes them by hand, through the same reader.
+`in plain PyTorch` are heads as one writes them by hand, through the same reader; `source work's way` is those
+on padded, shuffled batches from HDF5, without the start of a process for each.
 """
 
 import tempfile
 import time
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -95,12 +96,16 @@ def _arms(name: str, heads: Sequence[HeadState], ground: Ground, folder: Path) -
     arms: dict[str, Arm] = {
         f"{name}: pack": lambda: _train(heads, ground),
         f"{name}: one after another": lambda: sum(_train([head], ground) for head in few),
-        f"{name}: one after another, in plain PyTorch": lambda: sum(_plain(head, ground) for head in few),
+        f"{name}: one after another, in plain PyTorch": lambda: sum(
+            _plain(head, ground, _through_reader(ground)) for head in few
+        ),
         f"{name}: one read, no fusing": lambda: _plain_loop(heads, ground),
     }
     if name == "adapters":
         padded = _write_padded(ground, folder)
-        arms[f"{name}: source work's way"] = lambda: sum(_source_way(head, ground, padded) for head in few)
+        arms[f"{name}: source work's way"] = lambda: sum(
+            _plain(head, ground, _shuffled(padded)) for head in few
+        )
     return arms
 
 
@@ -124,13 +129,14 @@ def _train(heads: Sequence[HeadState], ground: Ground) -> float:
     return float(len(heads) * ground.windows)
 
 
-def _plain(state: HeadState, ground: Ground) -> float:
+def _plain(state: HeadState, ground: Ground, read: Iterable[Batch]) -> float:
+    """One head as one writes it by hand, on whatever batches."""
     training = state.config.training
     head = PlainHead(cast("PlainConfig", state.config.head), state.shape)
     optimiser = torch.optim.AdamW(
         head.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay
     )
-    for batch in batches(ground.source.split, _plan(ground), device=CPU):
+    for batch in read:
         labels = torch.from_numpy(ground.source.labels_ND[batch.windows])
         logits_TC = head(batch.hidden_LTH)
         loss = LOSSES[ground.source.kind](logits_TC[None], batch.lengths_N, labels, None).sum()
@@ -140,11 +146,15 @@ def _plain(state: HeadState, ground: Ground) -> float:
     return float(ground.windows)
 
 
+def _through_reader(ground: Ground) -> Iterator[Batch]:
+    return batches(ground.source.split, _plan(ground), device=CPU)
+
+
 def _plain_loop(heads: Sequence[HeadState], ground: Ground) -> float:
     """for batch: for head."""
     learners = [Learner.attach(head, windows=ground.windows, device=CPU) for head in heads]
     packs = [Pack([learner.head]) for learner in learners]
-    for batch in batches(ground.source.split, _plan(ground), device=CPU):
+    for batch in _through_reader(ground):
         for learner, pack in zip(learners, packs, strict=True):
             _step(learner, pack, batch, ground)
     return float(len(heads) * ground.windows)
@@ -177,17 +187,15 @@ def _windows(ground: Ground) -> Iterator[np.ndarray]:
             yield widen(block.hidden_LTH[:, start:end], CPU).numpy()
 
 
-def _source_way(head: HeadState, ground: Ground, padded: Path) -> float:
-    """One head, shuffled batches of 16 from HDF5, padded; starting its process is not even counted."""
-    learner = Learner.attach(head, windows=ground.windows, device=CPU)
-    pack = Pack([learner.head])
+def _shuffled(padded: Path) -> Iterator[Batch]:
+    """The source work's way of reading: batches of 16 from HDF5, padded."""
     for rows, values_NLSH in shuffled_batches(padded):
         hidden_NLSH = torch.from_numpy(values_NLSH)
-        hidden_LTH = hidden_NLSH.transpose(0, 1).flatten(1, 2)
-        lengths_N = torch.full((len(rows),), hidden_NLSH.shape[2])
-        # labels by row number, since the rows are shuffled
-        _step(learner, pack, Batch(windows=rows, lengths_N=lengths_N, hidden_LTH=hidden_LTH), ground)
-    return float(ground.windows)
+        yield Batch(
+            windows=rows,  # labels go by them
+            lengths_N=torch.full((len(rows),), hidden_NLSH.shape[2]),
+            hidden_LTH=hidden_NLSH.transpose(0, 1).flatten(1, 2),
+        )
 
 
 def _waiting(heads: Sequence[HeadState], ground: Ground) -> float:
