@@ -179,8 +179,10 @@ class Scanner:
     def _select_scores(self, states: Sequence[HeadState]) -> dict[str, float | None]:
         """None for a head whose answers are no numbers: its last step can be what breaks it."""
         return {
-            state.trial: evaluation.score if all(np.isfinite(row).all() for row in logits) else None
-            for state, (logits, evaluation) in zip(states, self._evaluate(states, Role.SELECT), strict=True)
+            state.trial: self._task.evaluate(self._select_index, logits).score
+            if _are_numbers(logits)
+            else None
+            for state, logits in zip(states, self._logits(states, Role.SELECT), strict=True)
         }
 
     def _answers(self, states: Sequence[HeadState], role: Role) -> list[Answers]:
@@ -197,12 +199,16 @@ class Scanner:
         ]
 
     def _evaluate(self, states: Sequence[HeadState], role: Role) -> list[tuple[list[np.ndarray], Evaluation]]:
+        found = self._logits(states, role)
+        return [(logits, self._task.evaluate(self._index(role), logits)) for logits in found]
+
+    def _logits(self, states: Sequence[HeadState], role: Role) -> list[list[np.ndarray]]:
+        """Of each head, over all splits of the role."""
         if not states:
             return []
         heads = [state.head() for state in states]
         by_split = [score_heads(heads, s, device=self._device) for s in self._store.splits(role)]
-        whole = [[row for part in parts for row in part] for parts in zip(*by_split, strict=True)]
-        return [(logits, self._task.evaluate(self._index(role), logits)) for logits in whole]
+        return [[row for part in parts for row in part] for parts in zip(*by_split, strict=True)]
 
     def _index(self, role: Role) -> pa.Table:
         return self._select_index if role == Role.SELECT else self._report_index
@@ -214,6 +220,10 @@ class Scanner:
     @cached_property
     def _report_index(self) -> pa.Table:
         return role_index(self._store, Role.REPORT)
+
+
+def _are_numbers(logits: Sequence[np.ndarray]) -> bool:
+    return all(np.isfinite(row).all() for row in logits)
 
 
 def _fed_live(store: Store, device: torch.device) -> Store:
