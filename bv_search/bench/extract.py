@@ -19,7 +19,7 @@ import torch
 from torch.nn.functional import pad
 
 from bv_search.bench.arms import Arm, ratio, render, take_turns
-from bv_search.bench.memory import forget_peak, peak, resident
+from bv_search.bench.memory import resident
 from bv_search.command import Progress, Result
 from bv_search.encoder.batches import plan_inference, read_tokens
 from bv_search.encoder.checkpoint import load_encoder
@@ -83,11 +83,11 @@ def run(args: Namespace, progress: Progress) -> Result:
         raise UserError("bench extract needs --encoder", expected="a stage, or a transformers folder")
     torch.set_num_threads(args.threads)
     work = prepare(args)
-    memory = Memory(before=resident())
+    before = resident()
     with tempfile.TemporaryDirectory(prefix="bv-bench-", dir=Path.cwd()) as folder:
         arms: dict[str, Arm] = {
             "bare": lambda: bare(work),
-            "extract": lambda: memory.watch(lambda: extract(work, folder)),
+            "extract": lambda: extract(work, folder),
             "bare padded to maximum": lambda: padded(work),
         }
         measured = take_turns(arms, unit="tokens", rounds=args.rounds, progress=progress)
@@ -97,28 +97,15 @@ def run(args: Namespace, progress: Progress) -> Result:
         "bare / bare padded to maximum": ratio(measured, "bare", "bare padded to maximum"),
     }
     said: dict[str, Any] = {name: each.to_json() for name, each in measured.items()}
-    said["extract"]["peak_bytes_above_encoder"] = memory.taken
+    taken = measured["extract"].peak - before
+    said["extract"]["peak_bytes_above_encoder"] = taken
     lines = [
         f"{len(work.ids)} windows in {len(work.plans)} blocks, {work.tokens:,.0f} tokens, "
         f"{args.threads} threads, {work.precision}",
         render(said, ratios),
-        f"  extraction took {memory.taken / 1e6:,.0f} MB beside the encoder",
+        f"  extraction took {taken / 1e6:,.0f} MB beside the encoder",
     ]
     return Result(text="\n".join(lines), json={"arms": said, "ratios": ratios})
-
-
-@dataclass(kw_only=True)
-class Memory:
-    """The most that an arm had resident in any round, above what there was before all rounds."""
-
-    before: int
-    taken: int = 0
-
-    def watch(self, arm: Arm) -> float:
-        forget_peak()
-        amount = arm()
-        self.taken = max(self.taken, peak() - self.before)
-        return amount
 
 
 def prepare(args: Namespace) -> Work:

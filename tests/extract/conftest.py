@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from bv_search.command import Progress
-from bv_search.encoder.checkpoint import load_untrained, save_checkpoint
+from bv_search.encoder.checkpoint import load_encoder, load_untrained, save_checkpoint
 from bv_search.encoder.source import find_source
 from bv_search.encoder.stage import Stage, write_stage
 from bv_search.extract.config import ExtractConfig
@@ -38,6 +39,17 @@ def write_pairs(folder: Path, *, seed: int = 0, train_rows: int = TRAIN_ROWS) ->
             words = " ".join(rng.choice(["the", "tower", "of", "a", "river", "stands"], rng.integers(3, 30)))
             lines.append(f"{number % 2}\t{number}\t{number}\tfirst {name} {number} {words}\tsecond {words}")
         (folder / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+@pytest.fixture
+def hot(tiny_encoder: Path, tmp_path: Path) -> Path:
+    """An encoder whose second layer gives values beyond float16."""
+    folder, encoder = tmp_path / "hot", load_encoder(tiny_encoder)
+    with torch.no_grad():
+        encoder.model.encoder.layer[1].output.LayerNorm.weight.mul_(1e6)
+    encoder.model.save_pretrained(folder)
+    encoder.tokenizer.save_pretrained(folder)
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from bv_search.heads.branches.bottleneck import Bottleneck, Masks, Stem, side_by_side
+from bv_search.heads.branches.bottleneck import Bottleneck, Masks, Stem, masks_of, side_by_side
 from bv_search.heads.branches.branch import Branch, glorot
 from bv_search.heads.branches.product import turned
 from bv_search.heads.branches.windows import Windows
@@ -96,7 +96,7 @@ class _OnLayers(torch.autograd.Function):
             for group, of_layers in zip(groups, stems, strict=True):
                 stem = of_layers[layer % len(of_layers)]
                 bottleneck = Bottleneck(stem=stem, dense_AC=[heads[k][2][layer] for k in group])
-                before_TN, found = bottleneck.forward(x_TH, _of_layer(masks, group, layer))
+                before_TN, found = bottleneck.forward(x_TH, masks_of(masks, group, layer))
                 for k, out_TC in zip(group, found, strict=True):
                     outputs[k] += out_TC
                 if learning:
@@ -114,7 +114,7 @@ class _OnLayers(torch.autograd.Function):
             x_TH = turned(hidden_LTH[layer]) if len(ctx.groups) > 1 else hidden_LTH[layer]
             for group in reversed(ctx.groups):
                 bottleneck, before_TN = ctx.steps.pop()
-                masks = _of_layer(ctx.masks, group, layer)
+                masks = masks_of(ctx.masks, group, layer)
                 found = bottleneck.backward(x_TH, before_TN, masks, [grads_TC[k] for k in group])
                 for k, (down_HA, bias_A, dense_AC) in zip(group, found.of_heads(), strict=True):
                     down_LHA, bias_LA, dense_LAC = grads[3 * k : 3 * k + 3]
@@ -122,10 +122,6 @@ class _OnLayers(torch.autograd.Function):
                     bias_LA[layer % len(bias_LA)] += bias_A
                     dense_LAC[layer] = dense_AC
         return None, None, None, *grads
-
-
-def _of_layer(masks: Masks, group: Sequence[int], layer: int) -> Masks:
-    return [None if (mask_LTA := masks[k]) is None else mask_LTA[layer] for k in group]
 
 
 def _stems(heads: Sequence[Sequence[Tensor]]) -> list[Stem]:

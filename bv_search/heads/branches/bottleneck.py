@@ -91,11 +91,20 @@ class Gradient:
         return zip(down_HA, bias_A, self.dense_AC, strict=True)
 
 
+def piece_of(device: torch.device) -> int:
+    return PIECE.get(device.type, PIECE["cuda"])
+
+
+def masks_of(masks: Masks, group: Sequence[int], at: int | slice) -> Masks:
+    """The masks of a group's heads, at a layer or a piece of the tokens."""
+    return [None if (mask := masks[k]) is None else mask[at] for k in group]
+
+
 def side_by_side(
     heads: Sequence[int], sizes: Sequence[int], rows: int, device: torch.device
 ) -> list[list[int]]:
     """Heads in groups, so that what a group makes of so many rows is one piece."""
-    most = PIECE.get(device.type, PIECE["cuda"]) // max(rows, 1)
+    most = piece_of(device) // max(rows, 1)
     groups: list[list[int]] = []
     features = 0
     for head in heads:

@@ -31,6 +31,10 @@ def stack_mixes(mixes: Sequence[Mix], like: Tensor) -> Tensor:
 
 def mix_layers(mixes: Sequence[Mix], hidden_LTH: Tensor) -> Tensor:
     """pooled_KTH: K mixes are one matmul."""
+    return apply_mixes(stack_mixes(mixes, hidden_LTH), hidden_LTH)
+
+
+def apply_mixes(mixes_KL: Tensor, hidden_LTH: Tensor) -> Tensor:
     _, tokens, width = hidden_LTH.shape
-    pooled = stack_mixes(mixes, hidden_LTH) @ hidden_LTH.reshape(-1, tokens * width)
-    return pooled.view(len(mixes), tokens, width)
+    pooled = mixes_KL @ hidden_LTH.reshape(-1, tokens * width)
+    return pooled.view(len(mixes_KL), tokens, width)

@@ -13,9 +13,9 @@ from torch import Generator, Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from bv_search.heads.branches.adapted_mix import AdaptedMix
-from bv_search.heads.branches.bottleneck import PIECE, Bottleneck, Masks, Stem, side_by_side
+from bv_search.heads.branches.bottleneck import Bottleneck, Masks, Stem, masks_of, piece_of, side_by_side
 from bv_search.heads.branches.branch import glorot
-from bv_search.heads.branches.mix import Mix, stack_mixes
+from bv_search.heads.branches.mix import Mix, apply_mixes, stack_mixes
 from bv_search.heads.branches.product import product
 from bv_search.heads.branches.windows import Windows
 
@@ -89,10 +89,10 @@ class _OnMixes(torch.autograd.Function):
         steps = []
         for start in range(0, tokens, rows):
             piece = slice(start, start + rows)
-            pooled_MRH = _mixed(mixes_ML, hidden_LTH[:, piece])
+            pooled_MRH = apply_mixes(mixes_ML, hidden_LTH[:, piece])
             for group, bottleneck in zip(groups, bottlenecks, strict=True):
                 x_RH = pooled_MRH[mixes.of_head[group[0]]]
-                before_RN, found = bottleneck.forward(x_RH, _of_piece(masks, group, piece))
+                before_RN, found = bottleneck.forward(x_RH, masks_of(masks, group, piece))
                 for k, out_RC in zip(group, found, strict=True):
                     outputs[k][piece] = out_RC
                 if learning:
@@ -112,11 +112,11 @@ class _OnMixes(torch.autograd.Function):
         for start in range(0, hidden_LTH.shape[1], ctx.rows):
             piece = slice(start, start + ctx.rows)
             hidden_LRH = hidden_LTH[:, piece]
-            pooled_MRH = _mixed(ctx.mixes_ML, hidden_LRH)
+            pooled_MRH = apply_mixes(ctx.mixes_ML, hidden_LRH)
             grads_MRH = torch.zeros_like(pooled_MRH) if learned else None
             for group, bottleneck in zip(ctx.groups, ctx.bottlenecks, strict=True):
                 mix = ctx.mixes.of_head[group[0]]
-                masks = _of_piece(ctx.masks, group, piece)
+                masks = masks_of(ctx.masks, group, piece)
                 outs = [grads_TC[k][piece] for k in group]
                 found = bottleneck.backward(pooled_MRH[mix], next(steps), masks, outs)
                 for k, tensors in zip(group, found.of_heads(), strict=True):
@@ -130,7 +130,7 @@ class _OnMixes(torch.autograd.Function):
 
 def _rows(numbers: int, device: torch.device) -> int:
     """Tokens of a piece, each of which has so many numbers."""
-    return max(LEAST_ROWS, 2 * PIECE.get(device.type, PIECE["cuda"]) // numbers)
+    return max(LEAST_ROWS, 2 * piece_of(device) // numbers)
 
 
 def _groups(
@@ -147,12 +147,3 @@ def _groups(
 def _bottleneck(heads: Sequence[Sequence[Tensor]]) -> Bottleneck:
     stem = Stem.of([down_HA for down_HA, _, _ in heads], [bias_A for _, bias_A, _ in heads])
     return Bottleneck(stem=stem, dense_AC=[dense_AC for _, _, dense_AC in heads])
-
-
-def _mixed(mixes_ML: Tensor, hidden_LRH: Tensor) -> Tensor:
-    layers, rows, width = hidden_LRH.shape
-    return (mixes_ML @ hidden_LRH.reshape(layers, rows * width)).view(len(mixes_ML), rows, width)
-
-
-def _of_piece(masks: Masks, group: Sequence[int], piece: slice) -> Masks:
-    return [None if (mask_TA := masks[k]) is None else mask_TA[piece] for k in group]
