@@ -5,10 +5,13 @@ spreads a head's share of the target evenly: its loss grows by that share of (th
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
 
 from bv_search.tasks.task import Kind
 
@@ -20,26 +23,52 @@ def span_losses(
     logits_KTC: Tensor, lengths_N: Tensor, labels_N2: Tensor, smoothing_K: Tensor | None = None
 ) -> Tensor:
     """Cross-entropy of the start and of the end over the tokens of each window, halved and added."""
-    firsts_N = lengths_N.cumsum(0) - lengths_N
-    targets_N2 = firsts_N[:, None] + labels_N2.long()
-    columns = torch.arange(2, device=logits_KTC.device)
-    hits_KN2 = logits_KTC[:, targets_N2, columns]
-    padded_KNSC = _pad_windows(logits_KTC, lengths_N)
-    losses_KN2 = padded_KNSC.logsumexp(dim=2) - hits_KN2
-    if smoothing_K is not None:
-        sums_KN2 = padded_KNSC.masked_fill(padded_KNSC == float("-inf"), 0.0).sum(dim=2)
-        losses_KN2 = losses_KN2 + smoothing_K[:, None, None] * (hits_KN2 - sums_KN2 / lengths_N[:, None])
-    return losses_KN2.sum(dim=(1, 2)) / 2
+    losses_K: Tensor = _SpanLosses.apply(logits_KTC, lengths_N, labels_N2.long(), smoothing_K)  # type: ignore[no-untyped-call]
+    return losses_K
 
 
-def _pad_windows(logits_KTC: Tensor, lengths_N: Tensor) -> Tensor:
-    """logits_KNSC: a window's own tokens, then -inf. Small, so padding costs nothing here."""
-    longest = int(lengths_N.max())
-    slots_S = torch.arange(longest, device=logits_KTC.device)
-    inside_NS = slots_S < lengths_N[:, None]
+class _SpanLosses(torch.autograd.Function):
+    """Forward and gradient written out: by autograd, padding there and back took five times as long.
+
+    The heads of a token stand side by side, so that reductions over a window's tokens are wide.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any, logits_KTC: Tensor, lengths_N: Tensor, labels_N2: Tensor, smoothing_K: Tensor | None
+    ) -> Tensor:
+        logits_TKC = logits_KTC.transpose(0, 1).contiguous()
+        windows = list(torch.split(logits_TKC, lengths_N.tolist()))
+        padded_NSKC = pad_sequence(windows, batch_first=True, padding_value=float("-inf"))
+        norms_NKC = padded_NSKC.logsumexp(dim=1)
+        targets = _targets(lengths_N, labels_N2)
+        losses_NCK = norms_NKC.transpose(1, 2) - logits_TKC[targets]
+        if smoothing_K is not None:
+            means_NCK = torch.stack([window.mean(dim=0) for window in windows]).transpose(1, 2)
+            losses_NCK += smoothing_K * (logits_TKC[targets] - means_NCK)
+        ctx.save_for_backward(logits_TKC, lengths_N, norms_NKC, smoothing_K)
+        ctx.targets = targets
+        return losses_NCK.sum(dim=(0, 1)) / 2
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, grad_K: Tensor) -> Any:
+        logits_TKC, lengths_N, norms_NKC, smoothing_K = ctx.saved_tensors
+        grads_TKC = (logits_TKC - norms_NKC.repeat_interleave(lengths_N, dim=0)).exp_()
+        if smoothing_K is None:
+            grads_TKC[ctx.targets] -= 1.0
+        else:
+            grads_TKC[ctx.targets] -= 1.0 - smoothing_K
+            shares_T = (1.0 / lengths_N).repeat_interleave(lengths_N)
+            grads_TKC -= (shares_T[:, None] * smoothing_K)[:, :, None]
+        grads_TKC *= grad_K[:, None] / 2
+        return grads_TKC.transpose(0, 1), None, None, None
+
+
+def _targets(lengths_N: Tensor, labels_N2: Tensor) -> tuple[Tensor, slice, Tensor]:
+    """Where in logits_TKC the true starts and ends stand; what it takes is (N, C, K)."""
     firsts_N = lengths_N.cumsum(0) - lengths_N
-    tokens_NS = torch.where(inside_NS, firsts_N[:, None] + slots_S, 0)
-    return logits_KTC[:, tokens_NS].masked_fill(~inside_NS[None, :, :, None], float("-inf"))
+    return firsts_N[:, None] + labels_N2, slice(None), torch.arange(2, device=labels_N2.device)
 
 
 def classification_losses(

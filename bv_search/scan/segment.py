@@ -112,7 +112,8 @@ def accumulate(
 ) -> Tensor:
     """Add this batch's gradients to each head's; the sum of its losses, for each head."""
     labels = torch.from_numpy(source.labels_ND[batch.windows]).to(device)
-    logits = torch.stack(pack(batch.hidden_LTH, batch.lengths_N, step=learners[0].position))
+    outputs = pack(batch.hidden_LTH, batch.lengths_N, step=learners[0].position)
+    logits = torch.stack(outputs, dim=1).transpose(0, 1)  # as losses and packs keep them in memory
     losses_K = LOSSES[source.kind](logits, batch.lengths_N, labels, _smoothing(learners, device))
     torch.autograd.backward(losses_K.sum())
     return losses_K.detach()

@@ -1,5 +1,6 @@
 """Losses of a pack are the losses that torch gives for each window by itself."""
 
+import pytest
 import torch
 from torch.nn import functional
 
@@ -72,6 +73,27 @@ def test_spans_are_smoothed_over_a_windows_own_tokens() -> None:
         for head, share in zip(logits_KTC, shares, strict=True)
     ]
     torch.testing.assert_close(found, torch.tensor(expected))
+
+
+@pytest.mark.parametrize("smoothing", [None, [0.2, 0.0]])
+def test_spans_have_the_gradient_that_autograd_finds(smoothing: list[float] | None) -> None:
+    lengths, grad_K = [3, 6, 2], torch.tensor([1.0, 3.0])
+    logits_KTC = torch.randn(2, 11, 2, requires_grad=True)
+    labels_N2 = torch.tensor([[0.0, 2.0], [1.0, 4.0], [0.0, 0.0]])
+    shares_K = None if smoothing is None else torch.tensor(smoothing)
+
+    (found,) = torch.autograd.grad(
+        span_losses(logits_KTC, torch.tensor(lengths), labels_N2, shares_K), logits_KTC, grad_K
+    )
+
+    losses = [
+        functional.cross_entropy(window[:, side], labels[side].long(), label_smoothing=share) * scale / 2
+        for head, share, scale in zip(logits_KTC, smoothing or [0.0, 0.0], grad_K, strict=True)
+        for window, labels in zip(torch.split(head, lengths), labels_N2, strict=True)
+        for side in range(2)
+    ]
+    (expected,) = torch.autograd.grad(torch.stack(losses).sum(), logits_KTC)
+    torch.testing.assert_close(found, expected)
 
 
 def test_smoothing_leaves_finite_gradients_beside_padding() -> None:

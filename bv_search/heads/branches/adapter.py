@@ -12,7 +12,7 @@ import torch
 from torch import Generator, Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from bv_search.heads.branches.bottleneck import Bottleneck, Masks, Stem, masks_of, side_by_side
+from bv_search.heads.branches.bottleneck import Bottleneck, Masks, Stem, join, masks_of, part, side_by_side
 from bv_search.heads.branches.branch import Branch, glorot
 from bv_search.heads.branches.product import turned
 from bv_search.heads.branches.windows import Windows
@@ -90,32 +90,33 @@ class _OnLayers(torch.autograd.Function):
         sizes = [dense_LAC.shape[1] for _, _, dense_LAC in heads]
         groups = side_by_side(range(len(heads)), sizes, hidden_LTH.shape[1], hidden_LTH.device)
         stems = [_stems([heads[k] for k in group]) for group in groups]
-        outputs = [hidden_LTH.new_zeros(hidden_LTH.shape[1], dense.shape[2]) for _, _, dense in heads]
+        counts = [dense_LAC.shape[2] for _, _, dense_LAC in heads]
+        outputs = [hidden_LTH.new_zeros(hidden_LTH.shape[1], sum(counts[k] for k in g)) for g in groups]
         steps = []
         for layer, x_TH in enumerate(hidden_LTH):
-            for group, of_layers in zip(groups, stems, strict=True):
+            for group, of_layers, out_TX in zip(groups, stems, outputs, strict=True):
                 stem = of_layers[layer % len(of_layers)]
                 bottleneck = Bottleneck(stem=stem, dense_AC=[heads[k][2][layer] for k in group])
-                before_TN, found = bottleneck.forward(x_TH, masks_of(masks, group, layer))
-                for k, out_TC in zip(group, found, strict=True):
-                    outputs[k] += out_TC
+                before_TN, found_TX = bottleneck.forward(x_TH, masks_of(masks, group, layer))
+                out_TX.add_(found_TX)
                 if learning:
                     steps.append((bottleneck, before_TN))
         ctx.hidden_LTH, ctx.masks, ctx.groups, ctx.steps = hidden_LTH, masks, groups, steps
         ctx.shapes = [tensor.shape for tensor in weights]
-        return tuple(outputs)
+        return tuple(part(outputs, groups, counts))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads_TC: Tensor) -> Any:
         hidden_LTH = ctx.hidden_LTH
         grads = [hidden_LTH.new_zeros(shape) for shape in ctx.shapes]
+        grads_TX = join(grads_TC, ctx.groups)
         for layer in reversed(range(len(hidden_LTH))):
             x_TH = turned(hidden_LTH[layer]) if len(ctx.groups) > 1 else hidden_LTH[layer]
-            for group in reversed(ctx.groups):
+            for group, grad_TX in zip(reversed(ctx.groups), reversed(grads_TX), strict=True):
                 bottleneck, before_TN = ctx.steps.pop()
                 masks = masks_of(ctx.masks, group, layer)
-                found = bottleneck.backward(x_TH, before_TN, masks, [grads_TC[k] for k in group])
+                found = bottleneck.backward(x_TH, before_TN, masks, grad_TX)
                 for k, (down_HA, bias_A, dense_AC) in zip(group, found.of_heads(), strict=True):
                     down_LHA, bias_LA, dense_LAC = grads[3 * k : 3 * k + 3]
                     down_LHA[layer % len(down_LHA)] += down_HA

@@ -4,7 +4,7 @@ Forward and gradient are written out: autograd would keep and move every interme
 and adapters would wait for that traffic, not for arithmetic. Here a piece of the batch goes all the way
 while it is in the cache, and only what is before the gelu is kept.
 
-R rows of a piece, H width, N features of all heads side by side, A features of one, C outputs.
+R rows of a piece, H width; N features and X outputs of all heads side by side, A and C of one.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from bv_search.heads.branches.product import gradient, product
+from bv_search.heads.branches.product import blockwise, gradient, product
 
 PIECE = {"cpu": 1 << 20, "cuda": 1 << 26}
 """Features that one operation makes: on a CPU as many as stay in its cache."""
@@ -43,23 +43,19 @@ class Bottleneck:
     stem: Stem
     dense_AC: Sequence[Tensor]  # of each head
 
-    def forward(self, x_RH: Tensor, masks_RA: Masks) -> tuple[Tensor, list[Tensor]]:
-        """What is before the gelu, and the outputs of each head."""
+    def forward(self, x_RH: Tensor, masks_RA: Masks) -> tuple[Tensor, Tensor]:
+        """What is before the gelu, and the outputs of all heads side by side."""
         before_RN = product(x_RH, self.stem.weight_NH, self.stem.bias_N)
-        features = torch.split(self._features(before_RN, masks_RA), self._sizes, dim=1)
-        # head by head, though it is slower: side by side, the NaN of one would reach all
-        return before_RN, [product(f, d.t()) for f, d in zip(features, self.dense_AC, strict=True)]
+        return before_RN, blockwise(self._features(before_RN, masks_RA), self.dense_AC)
 
-    def backward(
-        self, x_RH: Tensor, before_RN: Tensor, masks_RA: Masks, grads_RC: Sequence[Tensor]
-    ) -> "Gradient":
+    def backward(self, x_RH: Tensor, before_RN: Tensor, masks_RA: Masks, grad_RX: Tensor) -> "Gradient":
         features_RN = self._features(before_RN, masks_RA)
-        # of all features by each head's outputs; what is a head's own is on the diagonal
-        crossed_NC = torch.split(gradient(features_RN, _join(grads_RC)), self._sizes)
-        outputs = [grad.shape[1] for grad in grads_RC]
-        dense = [torch.split(rows_AC, outputs, dim=1)[k] for k, rows_AC in enumerate(crossed_NC)]
-        grads = [grad @ d.t() for grad, d in zip(grads_RC, self.dense_AC, strict=True)]
-        before = torch.ops.aten.gelu_backward(_masked(_join(grads), masks_RA, self._sizes), before_RN)
+        # of all features by all outputs; what is a head's own is on the diagonal
+        crossed_NX = torch.split(gradient(features_RN, grad_RX), self._sizes)
+        outputs = [dense.shape[1] for dense in self.dense_AC]
+        dense = [torch.split(rows_AX, outputs, dim=1)[k] for k, rows_AX in enumerate(crossed_NX)]
+        grad_RN = _masked(blockwise(grad_RX, [d.t() for d in self.dense_AC]), masks_RA, self._sizes)
+        before = torch.ops.aten.gelu_backward(grad_RN, before_RN)
         return Gradient(
             before_RN=before,
             down_HN=gradient(x_RH, before),
@@ -114,6 +110,19 @@ def side_by_side(
             features = sizes[head]
         groups[-1].append(head)
     return groups
+
+
+def join(of_heads: Sequence[Tensor], groups: Sequence[Sequence[int]]) -> list[Tensor]:
+    """What heads have, side by side in their groups."""
+    return [_join([of_heads[k] for k in group]) for group in groups]
+
+
+def part(of_groups: Sequence[Tensor], groups: Sequence[Sequence[int]], sizes: Sequence[int]) -> list[Tensor]:
+    """What groups have, of each head."""
+    found: dict[int, Tensor] = {}
+    for together, group in zip(of_groups, groups, strict=True):
+        found |= zip(group, torch.split(together, [sizes[k] for k in group], dim=1), strict=True)
+    return [found[k] for k in range(len(sizes))]
 
 
 def _masked(features_RN: Tensor, masks_RA: Masks, sizes: Sequence[int]) -> Tensor:

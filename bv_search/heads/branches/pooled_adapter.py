@@ -13,7 +13,16 @@ from torch import Generator, Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from bv_search.heads.branches.adapted_mix import AdaptedMix
-from bv_search.heads.branches.bottleneck import Bottleneck, Masks, Stem, masks_of, piece_of, side_by_side
+from bv_search.heads.branches.bottleneck import (
+    Bottleneck,
+    Masks,
+    Stem,
+    join,
+    masks_of,
+    part,
+    piece_of,
+    side_by_side,
+)
 from bv_search.heads.branches.branch import glorot
 from bv_search.heads.branches.mix import Mix, apply_mixes, stack_mixes
 from bv_search.heads.branches.product import product
@@ -85,22 +94,21 @@ class _OnMixes(torch.autograd.Function):
         rows = _rows((layers + len(mixes_ML)) * width, hidden_LTH.device)
         groups = list(_groups(heads, mixes.of_head, rows, hidden_LTH.device))
         bottlenecks = [_bottleneck([heads[k] for k in group]) for group in groups]
-        outputs = [hidden_LTH.new_empty(tokens, dense.shape[1]) for _, _, dense in heads]
+        counts = [dense_AC.shape[1] for _, _, dense_AC in heads]
+        outputs = [hidden_LTH.new_empty(tokens, sum(counts[k] for k in group)) for group in groups]
         steps = []
         for start in range(0, tokens, rows):
             piece = slice(start, start + rows)
             pooled_MRH = apply_mixes(mixes_ML, hidden_LTH[:, piece])
-            for group, bottleneck in zip(groups, bottlenecks, strict=True):
+            for group, bottleneck, out_TX in zip(groups, bottlenecks, outputs, strict=True):
                 x_RH = pooled_MRH[mixes.of_head[group[0]]]
-                before_RN, found = bottleneck.forward(x_RH, masks_of(masks, group, piece))
-                for k, out_RC in zip(group, found, strict=True):
-                    outputs[k][piece] = out_RC
+                before_RN, out_TX[piece] = bottleneck.forward(x_RH, masks_of(masks, group, piece))
                 if learning:
                     steps.append(before_RN)
         ctx.hidden_LTH, ctx.masks, ctx.mixes, ctx.mixes_ML = hidden_LTH, masks, mixes, mixes_ML
         ctx.rows, ctx.groups, ctx.bottlenecks, ctx.steps = rows, groups, bottlenecks, steps
         ctx.shapes = [tensor.shape for tensor in weights]
-        return tuple(outputs)
+        return tuple(part(outputs, groups, counts))
 
     @staticmethod
     @once_differentiable
@@ -108,17 +116,17 @@ class _OnMixes(torch.autograd.Function):
         hidden_LTH, learned = ctx.hidden_LTH, ctx.mixes.learned
         grads = [hidden_LTH.new_zeros(shape) for shape in ctx.shapes]
         grads_ML = torch.zeros_like(ctx.mixes_ML)
+        grads_TX = join(grads_TC, ctx.groups)
         steps = iter(ctx.steps)
         for start in range(0, hidden_LTH.shape[1], ctx.rows):
             piece = slice(start, start + ctx.rows)
             hidden_LRH = hidden_LTH[:, piece]
             pooled_MRH = apply_mixes(ctx.mixes_ML, hidden_LRH)
             grads_MRH = torch.zeros_like(pooled_MRH) if learned else None
-            for group, bottleneck in zip(ctx.groups, ctx.bottlenecks, strict=True):
+            for group, bottleneck, grad_TX in zip(ctx.groups, ctx.bottlenecks, grads_TX, strict=True):
                 mix = ctx.mixes.of_head[group[0]]
                 masks = masks_of(ctx.masks, group, piece)
-                outs = [grads_TC[k][piece] for k in group]
-                found = bottleneck.backward(pooled_MRH[mix], next(steps), masks, outs)
+                found = bottleneck.backward(pooled_MRH[mix], next(steps), masks, grad_TX[piece])
                 for k, tensors in zip(group, found.of_heads(), strict=True):
                     torch._foreach_add_(grads[3 * k : 3 * k + 3], list(tensors))
                 if grads_MRH is not None and mix in learned:
