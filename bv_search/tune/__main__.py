@@ -6,8 +6,9 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from bv_search.command import Command, Progress, Result, fraction, main, positive_int, size
+from bv_search.errors import UserError
 from bv_search.source import AUTO, SOURCES
-from bv_search.tune.config import DEFAULT_TRIALS, SCHEDULERS, TuneConfig
+from bv_search.tune.config import DEFAULT_SCHEDULER, DEFAULT_SPACE, DEFAULT_TRIALS, SCHEDULERS, TuneConfig
 
 EXAMPLES = """
   bv-search tune --space adapters                      a small demonstration on generated data
@@ -22,13 +23,15 @@ UNITS = {"s": 1, "m": 60, "h": 3600}
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--space", default="adapters", help="a shipped space, or a YAML file (default: adapters)"
+        "--space", default="", help=f"a shipped space, or a YAML file (default: {DEFAULT_SPACE})"
     )
-    parser.add_argument("--store", help="folder or URL of a store; without it, a demonstration is built")
+    parser.add_argument(
+        "--store", default="", help="folder or URL of a store; without it, a demonstration is built"
+    )
     parser.add_argument(
         "--searcher", help="hyperopt, optuna, random or grid (default: grid if finite, else hyperopt)"
     )
-    parser.add_argument("--scheduler", default="asha", help=f"{' or '.join(SCHEDULERS)} (default: asha)")
+    parser.add_argument("--scheduler", help=f"{' or '.join(SCHEDULERS)} (default: {DEFAULT_SCHEDULER})")
     parser.add_argument(
         "--trials",
         type=trials,
@@ -61,7 +64,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--workers", type=positive_int, metavar="N", help="scan workers (default: one per GPU, or one)"
     )
-    parser.add_argument("--seed", type=seed, default=0, help="of the searcher (default: 0)")
+    parser.add_argument("--seed", type=seed, help="of the searcher (default: 0)")
     parser.add_argument("--name", help="of the run's folder (default: TASK-SPACE-1, -2, …)")
     parser.add_argument("--resume", metavar="RUN", help="go on with a run: its name, or its folder")
     parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="FOLDER", help="default: runs")
@@ -75,7 +78,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run_command(args: Namespace, progress: Progress) -> Result:
     if args.dry_run:
         return _dry_run(args)
-    if args.store is None and args.resume is None:
+    if not args.store and args.resume is None:
         return _demonstrate(args, progress)
     from bv_search.tune.outcome import describe, to_json
     from bv_search.tune.search import run
@@ -87,9 +90,16 @@ def run_command(args: Namespace, progress: Progress) -> Result:
 def to_config(args: Namespace) -> TuneConfig:
     count, more = args.trials or (None, False)
     resume = Path(args.resume) if args.resume else None
+    if resume and args.name not in (None, resume.name):
+        raise UserError(
+            "--name is not the name of the resumed run",
+            expected=resume.name,
+            found=args.name,
+            do="leave it out: a run keeps its name",
+        )
     return TuneConfig(
         space=args.space,
-        store=args.store or "",
+        store=args.store,
         searcher=args.searcher,
         scheduler=args.scheduler,
         trials=count,
@@ -136,10 +146,9 @@ def duration(text: str) -> float:
 
 
 def _dry_run(args: Namespace) -> Result:
-    from bv_search.errors import UserError
     from bv_search.tune.dry_run import dry_run
 
-    if args.store is None and args.shape is None:
+    if not args.store and args.shape is None:
         raise UserError("nothing to measure", expected="--store STORE or --shape LxH", do="add one of them")
     found = dry_run(to_config(args), args.shape)
     return Result(text=str(found), json=found.to_json())

@@ -10,10 +10,12 @@ SCHEDULERS = ("asha", "none")
 
 @dataclass(frozen=True, kw_only=True)
 class TuneConfig:
-    space: str  # a shipped one's name, or a YAML file
-    store: str  # folder or URL
-    searcher: str | None = None  # None: grid for a finite space, else hyperopt
-    scheduler: str = "asha"
+    """What is empty or None is as the resumed run has it, or else the default."""
+
+    space: str = ""  # a shipped one's name, or a YAML file
+    store: str = ""  # folder or URL
+    searcher: str | None = None  # default: grid for a finite space, else hyperopt
+    scheduler: str | None = None
     trials: int | None = None  # in all; None: the grid's size, else DEFAULT_TRIALS
     more: bool = False  # `trials` more than the resumed run has
     time_budget: float | None = None  # seconds
@@ -22,11 +24,13 @@ class TuneConfig:
     source: str = AUTO  # of hidden states: store, live, or auto: the faster one
     memory: int | None = None  # bytes of blocks that a scan worker keeps; None: as many as there are
     workers: int | None = None  # scan workers; None: one per GPU, or one
-    seed: int = 0
+    seed: int | None = None
     name: str | None = None
     resume: bool = False
     data: str | None = None  # what the store must have been made of
     runs: Path = Path("runs")
 
 
+DEFAULT_SPACE = "adapters"
+DEFAULT_SCHEDULER = "asha"
 DEFAULT_TRIALS = 32

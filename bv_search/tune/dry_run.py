@@ -63,7 +63,7 @@ def dry_run(config: TuneConfig, shape: str | None) -> DryRun:
     trials = count_trials(config, space)
     configs = [TrialConfig.from_json(corner) for corner in space.corners()]
     if shape is not None:
-        heads = measure_heads(configs, parse_shape(shape, config.space), BERT_LARGE_PARAMETERS)
+        heads = measure_heads(configs, parse_shape(shape, space.name), BERT_LARGE_PARAMETERS)
         return DryRun(space=space, trials=trials, heads=heads, cost={})
     store = open_store(config.store, config)
     check_heads(space, store)

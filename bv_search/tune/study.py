@@ -17,7 +17,7 @@ from bv_search.source import AUTO, SOURCES
 from bv_search.source.choice import Choice, choose_source
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
-from bv_search.tune.config import DEFAULT_TRIALS, SCHEDULERS, TuneConfig
+from bv_search.tune.config import DEFAULT_SCHEDULER, DEFAULT_SPACE, DEFAULT_TRIALS, SCHEDULERS, TuneConfig
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.searchers.grid import Grid
 from bv_search.tune.space import Space, parse_space
@@ -40,14 +40,14 @@ def open_study(config: TuneConfig) -> OpenStudy:
 def check_names(config: TuneConfig) -> None:
     if config.searcher is not None and config.searcher not in SEARCHERS:
         raise UnknownName("searcher", config.searcher, SEARCHERS)
-    if config.scheduler not in SCHEDULERS:
+    if config.scheduler is not None and config.scheduler not in SCHEDULERS:
         raise UnknownName("scheduler", config.scheduler, SCHEDULERS)
     if config.source not in SOURCES:
         raise UnknownName("source", config.source, SOURCES)
 
 
 def load_space(config: TuneConfig) -> Space:
-    space = find_space(config.space)
+    space = find_space(config.space or DEFAULT_SPACE)
     return space if config.data_fraction is None else with_data_fraction(space, config.data_fraction)
 
 
@@ -56,6 +56,8 @@ def with_data_fraction(space: Space, fraction: float) -> Space:
     inside: Mapping[str, Any] = space.source["space"]
     if "data_fraction" in inside:
         raise SpaceError("has its own data_fraction", where=space.name, do="leave out --data-fraction")
+    if fraction == 1:
+        return space
     start = [{**point, "data_fraction": fraction} for point in space.start]
     source = {**space.source, "space": {**inside, "data_fraction": fraction}, "start": start}
     return parse_space(source, space.name)
@@ -69,7 +71,7 @@ def count_trials(config: TuneConfig, space: Space) -> int:
     """As many as asked for; a grid has no more than its points."""
     if choose_searcher(config, space) != "grid":
         return config.trials or DEFAULT_TRIALS
-    points = len(Grid(space, config.seed))
+    points = len(Grid(space, config.seed or 0))
     return min(config.trials or points, points)
 
 
@@ -105,9 +107,9 @@ def _begin(config: TuneConfig) -> OpenStudy:
         store_digest=store.digest,
         task=store.manifest.task,
         searcher=searcher,
-        scheduler=config.scheduler,
+        scheduler=config.scheduler or DEFAULT_SCHEDULER,
         trials=trials,
-        seed=config.seed,
+        seed=config.seed or 0,
         pack=str(config.pack),
         data_fraction=config.data_fraction or 1.0,
         encoder_parameters=store.encoder_parameters,
@@ -119,25 +121,51 @@ def _begin(config: TuneConfig) -> OpenStudy:
 
 
 def _resume(config: TuneConfig) -> OpenStudy:
-    """Go on with a run as it was begun; only the number of trials may change, and the source."""
+    """Go on with a run as it was begun; only the number of trials may change, and how the store is read."""
     run = Run.open(config.runs / str(config.name))
     study = run.study
-    store = open_store(study.store, config)
+    source = {key: value for key, value in study.space.items() if key != "name"}
+    space = parse_space(source, str(study.space["name"]))
+    _check_unchanged(config, run, space)
+    place = _absolute(config.store) if config.store else study.store
+    store = open_store(place, config)
     if store.digest != study.store_digest:
         raise RunError(
             "was made on another store",
             where=run.path,
             expected=study.store_digest,
-            found=f"{store.digest} in {study.store}",
-            do="put that store back, or start a new run",
+            found=f"{store.digest} in {place}",
+            do="put that store back, say with --store where it is now, or start a new run",
         )
-    source = {key: value for key, value in study.space.items() if key != "name"}
-    space = parse_space(source, str(study.space["name"]))
     trials = _resumed_trials(config, study, space)
     choice = choose_source(study.source if config.source == AUTO else config.source, store)
-    if (trials, choice.source) != (study.trials, study.source):
-        run.change_study(trials=trials, source=choice.source)
+    if (trials, choice.source, place) != (study.trials, study.source, study.store):
+        run.change_study(trials=trials, source=choice.source, store=place)
     return OpenStudy(run=run, space=space, store=store, choice=choice)
+
+
+def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
+    """What is said again of a run must be what it was begun with."""
+    study = run.study
+    pairs = {
+        "--searcher": (study.searcher, config.searcher),
+        "--scheduler": (study.scheduler, config.scheduler),
+        "--seed": (study.seed, config.seed),
+        "--data-fraction": (study.data_fraction, config.data_fraction),
+    }
+    if config.space:
+        part = study.data_fraction if study.data_fraction < 1 else None
+        same = load_space(replace(config, data_fraction=part)).source == space.source
+        pairs["--space"] = (space.name, space.name if same else f"{config.space}, which differs")
+    for option, (begun, found) in pairs.items():
+        if found not in (None, begun):
+            raise UserError(
+                f"{option} of a run cannot change",
+                where=run.path,
+                expected=begun,
+                found=found,
+                do="leave it out, or start a new run",
+            )
 
 
 def _resumed_trials(config: TuneConfig, study: Study, space: Space) -> int:

@@ -103,3 +103,8 @@ def test_a_shape_has_two_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert "expected LAYERSxWIDTH, such as 25x1024; found '25'" in capsys.readouterr().err
     assert run("--dry-run") == 2
     assert "expected --store STORE or --shape LxH" in capsys.readouterr().err
+
+
+def test_a_resumed_run_keeps_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--resume", "one", "--name", "two", "--runs", tmp_path) == 2
+    assert "--name is not the name of the resumed run" in capsys.readouterr().err

@@ -1,0 +1,73 @@
+"""Opening a study: what a resumed run takes from its folder, and what it may be told again."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bv_search.errors import RunError, UserError
+from bv_search.store.store import Store
+from bv_search.tune.config import TuneConfig
+from bv_search.tune.study import OpenStudy, open_study
+
+SPACE = "space: {head: {kind: adapter, size: %d}, learning_rate: {uniform: [0.001, 0.01]}}"
+
+
+@pytest.fixture
+def space(tmp_path: Path) -> str:
+    path = tmp_path / "mine.yaml"
+    path.write_text(SPACE % 4)
+    return str(path)
+
+
+@pytest.fixture
+def begun(space: str, class_store: Store, tmp_path: Path) -> OpenStudy:
+    runs = tmp_path / "runs"
+    config = TuneConfig(space=space, store=class_store.path, name="it", searcher="random", seed=3, runs=runs)
+    return open_study(config)
+
+
+def resume(begun: OpenStudy, **said: Any) -> OpenStudy:
+    return open_study(TuneConfig(name="it", resume=True, runs=begun.run.path.parent, **said))
+
+
+def test_a_resumed_run_is_as_it_was_begun(begun: OpenStudy) -> None:
+    resumed = resume(begun)
+    assert resumed.run.study == begun.run.study
+    assert resumed.space.source == begun.space.source
+
+
+def test_what_is_said_again_may_be_what_was_said(begun: OpenStudy, space: str) -> None:
+    said: dict[str, Any] = {"space": space, "searcher": "random", "scheduler": "asha", "seed": 3}
+    assert resume(begun, store=begun.store.path, data_fraction=1.0, **said).run.study == begun.run.study
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("searcher", "optuna"),
+        ("scheduler", "none"),
+        ("seed", 0),
+        ("data_fraction", 0.5),
+        ("space", "pooling"),
+    ],
+)
+def test_what_was_begun_otherwise_is_refused(begun: OpenStudy, option: str, value: Any) -> None:
+    with pytest.raises(UserError, match=f"--{option.replace('_', '-')} of a run cannot change"):
+        resume(begun, **{option: value})
+
+
+def test_a_space_that_was_edited_is_refused(begun: OpenStudy, space: str) -> None:
+    Path(space).write_text(SPACE % 8)
+    with pytest.raises(UserError, match="--space of a run cannot change"):
+        resume(begun, space=space)
+
+
+def test_a_store_may_have_moved_but_not_changed(begun: OpenStudy, span_store: Store, tmp_path: Path) -> None:
+    moved = tmp_path / "moved"
+    shutil.copytree(begun.store.path, moved)
+    assert resume(begun, store=str(moved)).run.study.store == str(moved)
+    assert resume(begun).store.path == str(moved)
+    with pytest.raises(RunError, match="made on another store"):
+        resume(begun, store=span_store.path)
