@@ -5,10 +5,11 @@ whatever an earlier process had already written.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from bv_search.errors import RunError
 from bv_search.run.folder import ENSEMBLE, LEADERBOARD, REPORT_HTML, REPORT_MD, STUDY, Run
@@ -108,6 +109,16 @@ class MlflowMirror:
         except RunError as error:
             self.trouble = str(error)
         return self.trouble is None
+
+    @contextmanager
+    def guarded(self) -> Iterator[Self]:
+        """What is broken off meanwhile does not stand in MLflow as running."""
+        try:
+            yield self
+        except BaseException as error:
+            if self.trouble is None:
+                self.close("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
+            raise
 
     def log_files(self, paths: Iterable[Path] | None = None) -> None:
         """Copy files of the run, by default all that it has of the usual ones, to the parent run."""

@@ -1,7 +1,9 @@
 """The desk: takes parked heads in, sends packs out to the scan workers, writes down what comes back."""
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any
 
 from bv_search.command import Progress
@@ -15,6 +17,14 @@ from bv_search.tune.thin_trial import FAILURE, TRIAL, News
 from bv_search.tune.worker import Crew, Job, Lost
 
 ATTEMPTS = 2  # a single head that takes so many processes down with it is to blame
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring:
+    """Heads at the end of their way that are scored together."""
+
+    trials: list[str]
+    losses: int = 0  # of workers that were at it
 
 
 class Desk:
@@ -125,25 +135,31 @@ class Desk:
         return news
 
     def finish(self, pack: int) -> None:
-        """Answers of every head whose training is over, in packs."""
+        """Answers of every head whose training is over, in packs, on all workers."""
         left = [trial for trial in self._halted if trial not in self._failed]
-        for first in range(0, len(left), pack):
-            self._finish(left[first : first + pack])
+        share = min(pack, ceil(len(left) / self._crew.size) or 1)
+        waiting = deque(Scoring(trials=left[n : n + share]) for n in range(0, len(left), share))
+        while waiting or self._crew.running:
+            self._progress.update(f"scoring {len(self._halted)} of {self._total} heads")
+            while waiting and self._crew.has_idle:
+                scoring = waiting.popleft()
+                states = [self._recorder.state(trial, self._positions[trial]) for trial in scoring.trials]
+                self._crew.submit(Job(method="final", arguments=(states,), about=scoring))
+            for end in self._crew.finished(wait=None):
+                waiting.extend(self._scored(end.job.about, end.result))
 
-    def _finish(self, trials: list[str], losses: int = 0) -> None:
-        states = [self._recorder.state(trial, self._positions[trial]) for trial in trials]
-        self._crew.submit(Job(method="final", arguments=(states,), about=trials))
-        (end,) = self._crew.finished(wait=None)
-        if not isinstance(end.result, Lost):
-            for final in end.result:
+    def _scored(self, scoring: Scoring, result: list[Final] | Lost) -> list[Scoring]:
+        """What is to be scored again: together once more, if a worker died, or else apart."""
+        if not isinstance(result, Lost):
+            for final in result:
                 self._record_final(final)
-        elif end.result.worker_died and losses + 1 < ATTEMPTS:
-            self._finish(trials, losses + 1)
-        elif len(trials) > 1:
-            for trial in trials:
-                self._finish([trial])
-        else:
-            self.fail(trials[0], end.result.reason)
+            return []
+        if result.worker_died and scoring.losses + 1 < ATTEMPTS:
+            return [replace(scoring, losses=scoring.losses + 1)]
+        if len(scoring.trials) > 1:
+            return [Scoring(trials=[trial]) for trial in scoring.trials]
+        self.fail(scoring.trials[0], result.reason)
+        return []
 
     def _record_final(self, final: Final) -> None:
         self._recorder.finished(final, self._configs[final.trial], self._halted.pop(final.trial))

@@ -63,8 +63,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
     """Search, and leave a run folder whose trials have weights, predictions and scores."""
     clock = Clock()
     study = open_study(config)
-    with study.run.writing():
-        mirror = MlflowMirror(study.run)
+    with study.run.writing(), MlflowMirror(study.run).guarded() as mirror:
         recorder = Recorder(study.run, study.store, mirror)
         past = read_past(study.run.events())
         with ray_session():
@@ -103,13 +102,13 @@ def _hire(config: TuneConfig, study: OpenStudy, progress: Progress) -> Crew:
     place, choice = study.store.path, study.choice
     measured = choice.source == AUTO
     reading = Reading(store=place, source=STORE if measured else choice.source, window=config.memory)
-    crew = Crew(reading, share)
+    crew = Crew(reading, share, progress.say)
     if measured:
         choice = compare_sources(study.store, crew.rates())
         study.run.change_study(source=choice.source)
     if choice.source != reading.source:
         crew.dismiss()
-        crew = Crew(replace(reading, source=choice.source), share)
+        crew = Crew(replace(reading, source=choice.source), share, progress.say)
     if choice.why:
         progress.say(str(choice))
     return crew

@@ -4,7 +4,7 @@ import os
 import resource
 import time
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,8 @@ from ray.exceptions import OutOfMemoryError, RayError, RayTaskError
 
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.choice import Rates
+
+PATIENCE_SECONDS = 20.0  # before a wait for the cluster is told
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,14 +125,25 @@ class Ended:
 class Crew:
     """Scan workers: a job goes to an idle one; one that dies is replaced."""
 
-    def __init__(self, reading: Reading, share: Share) -> None:
+    def __init__(self, reading: Reading, share: Share, tell: Callable[[str], None]) -> None:
         self._reading = reading
         self._threads = share.threads
         self._options = {"num_cpus": share.cpus, "num_gpus": share.gpus}
         self._all = [self._hire() for _ in range(share.workers)]
-        self.processes()  # they hold their share of the machine: nothing that starts later can take it
+        self._await_start(tell)
         self._idle = deque(self._all)
         self._running: dict[Any, tuple[Any, Job, float]] = {}
+
+    def _await_start(self, tell: Callable[[str], None]) -> None:
+        """From then on they hold their share of the machine: nothing that starts later can take it."""
+        started = [worker.process.remote() for worker in self._all]
+        _, missing = ray.wait(started, num_returns=len(started), timeout=PATIENCE_SECONDS)
+        if missing:
+            share = ", ".join(f"{n:g} {name.removeprefix('num_')}" for name, n in self._options.items() if n)
+            tell(
+                f"waiting for {len(missing)} scan worker(s) of {share} each: the cluster is busy, or starting"
+            )
+        ray.get(started)
 
     @property
     def size(self) -> int:

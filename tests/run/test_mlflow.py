@@ -84,6 +84,18 @@ def test_a_run_that_goes_on_is_running_again(mirrored: tuple[Run, MlflowMirror])
     assert runs_of(mirror)["first"].info.status == "FINISHED"
 
 
+@pytest.mark.parametrize(("error", "status"), [(KeyboardInterrupt(), "KILLED"), (RunError("no"), "FAILED")])
+def test_what_is_broken_off_does_not_stand_as_running(
+    finished_run: Run, error: BaseException, status: str
+) -> None:
+    mirror = MlflowMirror(finished_run)
+    with pytest.raises(type(error)), mirror.guarded():
+        raise error
+    found = runs_of(mirror)
+    assert found["first"].info.status == status
+    assert found["a"].data.metrics["select_score"] == 0.6, "what was reached is there"
+
+
 def test_a_mirror_killed_between_two_writes_is_completed_by_the_next(run: Run) -> None:
     run.journal.append({"event": "suggest", "trial": "a", "config": {"lr": 0.001}})
     run.journal.append({"event": "segment", "trial": "a", "rows": 16, "score": 0.1, "seconds": 1.0})

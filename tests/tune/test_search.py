@@ -132,6 +132,23 @@ def test_a_time_budget_ends_a_search_with_what_it_has(class_store: Store, tmp_pa
     assert 0 < len(run.finished_trials()) < 500
 
 
+def test_a_search_of_which_every_head_fails_says_why(class_store: Store, tmp_path: Path) -> None:
+    space = tmp_path / "wild.yaml"
+    space.write_text("space: {head: {kind: adapter, size: {choice: [2, 4]}}, learning_rate: 1.0e+30}")
+
+    run = search(ask(str(space), class_store, tmp_path, trials=2, searcher="random"), QUIET)
+
+    assert describe(run).count("failed: diverged") == 2
+    said = to_json(run)
+    assert (said["failed"], said["best"], said["smallest"]) == (2, None, None)
+
+
+def test_heads_are_scored_on_every_worker(small_space: str, class_store: Store, tmp_path: Path) -> None:
+    run = search(ask(small_space, class_store, tmp_path, workers=2, pack="2", scheduler="none"), QUIET)
+
+    assert len(run.finished_trials()) == 6
+
+
 def test_a_name_is_taken_once_and_a_run_keeps_its_trials(
     small_space: str, class_store: Store, tmp_path: Path
 ) -> None:

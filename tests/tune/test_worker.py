@@ -72,10 +72,11 @@ HUNGRY = """
 import sys
 from bv_search.cluster import ray_session
 from bv_search.scan.trial import TrialConfig
-from bv_search.tune.worker import Crew, Job, Share
+from bv_search.tune.worker import Crew, Job, Reading, Share
 
 with ray_session():
-    crew = Crew(sys.argv[1], Share(workers=1, cpus=0.5, threads=1, gpus=0))
+    reading = Reading(store=sys.argv[1], source="store", window=None)
+    crew = Crew(reading, Share(workers=1, cpus=0.5, threads=1, gpus=0), lambda text: None)
     for size in (30_000_000, 4):
         head = TrialConfig.from_json({"head": {"kind": "adapter", "size": size}})
         crew.submit(Job(method="segment", arguments=([("it", head)], 13, {"it"}), about=size))
