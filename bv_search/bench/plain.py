@@ -1,12 +1,18 @@
 """Heads as one writes them by hand in PyTorch: linear layers, autograd, torch's Adam, one head at a time."""
 
-from typing import assert_never
+from collections.abc import Iterable
+from typing import assert_never, cast
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from bv_search.heads.config import AdapterHead, HeadShape, PooledAdapterHead, PoolingHead
+from bv_search.scan.batch import Batch
+from bv_search.scan.loss import LOSSES
+from bv_search.scan.state import HeadState
+from bv_search.tasks.task import Kind
 
 PlainConfig = PoolingHead | AdapterHead | PooledAdapterHead
 
@@ -55,3 +61,18 @@ class PlainHead(nn.Module):
         if self._config.pooling == "average":  # type: ignore[union-attr]
             return hidden_LTH.mean(dim=0)
         return torch.einsum("l,lth->th", self.mix_L.softmax(dim=0), hidden_LTH)
+
+
+def train_plain(state: HeadState, batches: Iterable[Batch], labels_ND: np.ndarray, kind: Kind) -> None:
+    """One head on whatever batches; the loss is the packs' own."""
+    training = state.config.training
+    head = PlainHead(cast("PlainConfig", state.config.head), state.shape)
+    optimiser = torch.optim.AdamW(
+        head.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay
+    )
+    for batch in batches:
+        labels = torch.from_numpy(labels_ND[batch.windows])
+        loss = LOSSES[kind](head(batch.hidden_LTH)[None], batch.lengths_N, labels, None).sum()
+        optimiser.zero_grad()
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimiser.step()

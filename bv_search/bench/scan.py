@@ -4,23 +4,25 @@ Every arm trains heads on the same windows of a token store, and says how many h
 head on one window. Arms that train heads one by one do so for a few heads spread over the pack, which is
 their rate all the same. `one after another` are packs of one, through the same reader and the same kernels;
 `in plain PyTorch` are heads as one writes them by hand, through the same reader; `source work's way` is those
-on padded, shuffled batches from HDF5, without the start of a process for each.
+on padded, shuffled batches from HDF5, each in a process of its own.
 """
 
 import tempfile
 import time
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import torch
 
 from bv_search.bench.arms import Arm, ratio, render, take_turns
-from bv_search.bench.hdf5 import shuffled_batches, write_padded
-from bv_search.bench.plain import PlainConfig, PlainHead
+from bv_search.bench.hdf5 import write_padded
+from bv_search.bench.plain import train_plain
+from bv_search.bench.source_work import SourceWork
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
 from bv_search.heads.pack import Pack
@@ -29,7 +31,6 @@ from bv_search.scan.allocator import keep_freed_memory
 from bv_search.scan.batch import Batch, batches, widen
 from bv_search.scan.ground import head_shape
 from bv_search.scan.learner import Learner
-from bv_search.scan.loss import LOSSES
 from bv_search.scan.order import parts
 from bv_search.scan.segment import TrainSplit, accumulate, train_segment
 from bv_search.scan.state import HeadState
@@ -96,17 +97,20 @@ def _arms(name: str, heads: Sequence[HeadState], ground: Ground, folder: Path) -
     arms: dict[str, Arm] = {
         f"{name}: pack": lambda: _train(heads, ground),
         f"{name}: one after another": lambda: sum(_train([head], ground) for head in few),
-        f"{name}: one after another, in plain PyTorch": lambda: sum(
-            _plain(head, ground, _through_reader(ground)) for head in few
-        ),
+        f"{name}: one after another, in plain PyTorch": lambda: _each(few, ground, partial(_plain, ground)),
         f"{name}: one read, no fusing": lambda: _plain_loop(heads, ground),
     }
     if name == "adapters":
-        padded = _write_padded(ground, folder)
-        arms[f"{name}: source work's way"] = lambda: sum(
-            _plain(head, ground, _shuffled(padded)) for head in few
-        )
+        source_work = _source_work(ground, folder)
+        arms[f"{name}: source work's way"] = lambda: _each(few, ground, source_work.train_apart)
+        arms[f"{name}: source work's way, in one process"] = lambda: _each(few, ground, source_work.train)
     return arms
+
+
+def _each(heads: Sequence[HeadState], ground: Ground, train: Callable[[HeadState], None]) -> float:
+    for head in heads:
+        train(head)
+    return float(len(heads) * ground.windows)
 
 
 def _ground(store: Store, windows: int) -> Ground:
@@ -129,21 +133,8 @@ def _train(heads: Sequence[HeadState], ground: Ground) -> float:
     return float(len(heads) * ground.windows)
 
 
-def _plain(state: HeadState, ground: Ground, read: Iterable[Batch]) -> float:
-    """One head as one writes it by hand, on whatever batches."""
-    training = state.config.training
-    head = PlainHead(cast("PlainConfig", state.config.head), state.shape)
-    optimiser = torch.optim.AdamW(
-        head.parameters(), lr=training.learning_rate, weight_decay=training.weight_decay
-    )
-    for batch in read:
-        labels = torch.from_numpy(ground.source.labels_ND[batch.windows])
-        logits_TC = head(batch.hidden_LTH)
-        loss = LOSSES[ground.source.kind](logits_TC[None], batch.lengths_N, labels, None).sum()
-        optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimiser.step()
-    return float(ground.windows)
+def _plain(ground: Ground, head: HeadState) -> None:
+    train_plain(head, _through_reader(ground), ground.source.labels_ND, ground.source.kind)
 
 
 def _through_reader(ground: Ground) -> Iterator[Batch]:
@@ -171,13 +162,14 @@ def _plan(ground: Ground) -> list[Any]:
     return list(parts(windows, rows=ground.windows, start=0, stop=ground.stop, seed=0))
 
 
-def _write_padded(ground: Ground, folder: Path) -> Path:
-    """The source work's file: every window padded to the task's maximum, in float32."""
-    store = ground.source.split.store
-    layers, width = store.manifest.shape
+def _source_work(ground: Ground, folder: Path) -> SourceWork:
+    """With its file: every window padded to the task's maximum, in float32."""
+    source = ground.source
+    layers, width = source.split.store.manifest.shape
     path = folder / "padded.h5"
-    write_padded(path, _windows(ground), (ground.windows, layers, store.task.max_length, width))
-    return path
+    write_padded(path, _windows(ground), (ground.windows, layers, source.split.store.task.max_length, width))
+    threads = torch.get_num_threads()
+    return SourceWork(file=path, labels_ND=source.labels_ND, kind=source.kind, threads=threads)
 
 
 def _windows(ground: Ground) -> Iterator[np.ndarray]:
@@ -185,17 +177,6 @@ def _windows(ground: Ground) -> Iterator[np.ndarray]:
         ends = np.cumsum(block.lengths)
         for start, end in zip(ends - block.lengths, ends, strict=True):
             yield widen(block.hidden_LTH[:, start:end], CPU).numpy()
-
-
-def _shuffled(padded: Path) -> Iterator[Batch]:
-    """The source work's way of reading: batches of 16 from HDF5, padded."""
-    for rows, values_NLSH in shuffled_batches(padded):
-        hidden_NLSH = torch.from_numpy(values_NLSH)
-        yield Batch(
-            windows=rows,  # labels go by them
-            lengths_N=torch.full((len(rows),), hidden_NLSH.shape[2]),
-            hidden_LTH=hidden_NLSH.transpose(0, 1).flatten(1, 2),
-        )
 
 
 def _waiting(heads: Sequence[HeadState], ground: Ground) -> float:
