@@ -25,15 +25,14 @@ from bv_search.bench.plain import train_plain
 from bv_search.bench.source_work import SourceWork
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
-from bv_search.heads.pack import Pack
-from bv_search.scan import adam
 from bv_search.scan.allocator import keep_freed_memory
 from bv_search.scan.batch import Batch, batches, widen
 from bv_search.scan.ground import head_shape
 from bv_search.scan.learner import Learner
 from bv_search.scan.order import parts
-from bv_search.scan.segment import TrainSplit, accumulate, train_segment
+from bv_search.scan.segment import TrainSplit, train_segment
 from bv_search.scan.state import HeadState
+from bv_search.scan.team import Team
 from bv_search.scan.training import MICRO_BATCH
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
@@ -144,17 +143,12 @@ def _through_reader(ground: Ground) -> Iterator[Batch]:
 def _plain_loop(heads: Sequence[HeadState], ground: Ground) -> float:
     """for batch: for head."""
     learners = [Learner.attach(head, windows=ground.windows, device=CPU) for head in heads]
-    packs = [Pack([learner.head]) for learner in learners]
+    teams = [Team([learner], ground.source.kind) for learner in learners]
     for batch in _through_reader(ground):
-        for learner, pack in zip(learners, packs, strict=True):
-            _step(learner, pack, batch, ground)
+        labels_ND = torch.from_numpy(ground.source.labels_ND[batch.windows])
+        for team in teams:
+            team.learn(batch, labels_ND)
     return float(len(heads) * ground.windows)
-
-
-def _step(learner: Learner, pack: Pack, batch: Batch, ground: Ground) -> None:
-    accumulate([learner], pack, batch, ground.source, CPU)
-    learner.saw(len(batch.lengths_N))
-    adam.step([learner])
 
 
 def _plan(ground: Ground) -> list[Any]:

@@ -2,7 +2,7 @@
 
 import ctypes
 
-TRIM_THRESHOLD, MMAP_MAX = -1, -4  # of <malloc.h>
+TRIM_THRESHOLD, MMAP_MAX, ARENA_MAX = -1, -4, -8  # of <malloc.h>
 NEVER = 2**31 - 1
 
 
@@ -17,3 +17,4 @@ def keep_freed_memory() -> None:
     if mallopt is not None:
         mallopt(MMAP_MAX, 0)
         mallopt(TRIM_THRESHOLD, NEVER)
+        mallopt(ARENA_MAX, 1)  # a thread's own arena holds no large tensor

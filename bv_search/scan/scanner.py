@@ -16,8 +16,9 @@ from bv_search.scan.capacity import pack_capacity
 from bv_search.scan.ground import head_shape, role_index, train_split
 from bv_search.scan.order import rows_at
 from bv_search.scan.score import score_heads
-from bv_search.scan.segment import Diverged, TrainSplit, train_segment
+from bv_search.scan.segment import TrainSplit, train_segment
 from bv_search.scan.state import HeadState
+from bv_search.scan.team import Diverged
 from bv_search.scan.training import MICRO_BATCH
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import LIVE, STORE

@@ -2,34 +2,22 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import methodcaller
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from bv_search.heads.pack import Pack
-from bv_search.scan import adam
 from bv_search.scan.batch import Batch, batches
+from bv_search.scan.lanes import Lanes
 from bv_search.scan.learner import Learner
-from bv_search.scan.loss import LOSSES
 from bv_search.scan.order import parts
 from bv_search.scan.state import HeadState
+from bv_search.scan.team import Diverged, Team
 from bv_search.store.store import StoreSplit
 from bv_search.tasks.task import Kind
 
 SETTLING = 16  # micro-batches; 64 gave the same scores
-
-
-@dataclass(frozen=True, kw_only=True)
-class Diverged:
-    """A head whose loss or answers left the finite numbers."""
-
-    trial: str
-    position: int
-    what: str = "loss"
-
-    def __str__(self) -> str:
-        return f"diverged: {self.what} not finite at micro-batch {self.position}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,24 +42,20 @@ def train_segment(
     learners = [Learner.attach(s, windows=source.split.windows, device=device) for s in states]
     start = _common_start(learners, stop)
     diverged: dict[str, Diverged] = {}
-    active, pack = learners, Pack([learner.head for learner in learners])
     rows = max(learner.rows for learner in learners)
-    for batch in _read(source, rows, start, stop, device):
-        losses_K = accumulate(active, pack, batch, source, device)
-        if on_batch:
-            on_batch(active[0].position)
-        lost = {k for k, finite in enumerate(losses_K.isfinite().tolist()) if not finite}
-        if lost:
-            diverged |= {active[k].state.trial: _diverged(active[k]) for k in lost}
-            active = [learner for k, learner in enumerate(active) if k not in lost]
-            if not active:
+    with Lanes([learner.head for learner in learners], device) as lanes:
+        teams = [Team([learners[k] for k in group], source.kind) for group in lanes.groups]
+        for number, batch in enumerate(_read(source, rows, start, stop, device), start=start):
+            labels_ND = torch.from_numpy(source.labels_ND[batch.windows]).to(device)
+            learn = methodcaller("learn", batch, labels_ND)
+            for lost in chain.from_iterable(lanes.run(learn, teams)):
+                diverged[lost.trial] = lost
+            if on_batch:
+                on_batch(number)
+            if all(team.is_empty for team in teams):
                 break
-            pack = Pack([learner.head for learner in active])
-        for learner in active:
-            learner.saw(len(batch.lengths_N))
-        if due := [learner for learner in active if learner.due]:
-            adam.step(due)
-    _settle(source, [learner for learner in active if learner.head.normed], rows, stop, device)
+    going = [learner for learner in learners if learner.state.trial not in diverged]
+    _settle(source, [learner for learner in going if learner.head.normed], rows, stop, device)
     return [diverged.get(n.state.trial) or n.detach() for n in learners]
 
 
@@ -81,7 +65,6 @@ def _read(source: TrainSplit, rows: int, start: int, stop: int, device: torch.de
     return batches(split, plan, device=device)
 
 
-@torch.no_grad()
 def _settle(
     source: TrainSplit, learners: Sequence[Learner], rows: int, stop: int, device: torch.device
 ) -> None:
@@ -92,9 +75,10 @@ def _settle(
     """
     if not learners:
         return
-    pack = Pack([learner.head for learner in learners])
-    for number, batch in enumerate(_read(source, rows, max(0, stop - SETTLING), stop, device)):
-        pack(batch.hidden_LTH, batch.lengths_N, step=number)
+    with Lanes([learner.head for learner in learners], device) as lanes:
+        teams = [Team([learners[k] for k in group], source.kind) for group in lanes.groups]
+        for number, batch in enumerate(_read(source, rows, max(0, stop - SETTLING), stop, device)):
+            lanes.run(methodcaller("settle", batch, number), teams)
 
 
 def _common_start(learners: Sequence[Learner], stop: int) -> int:
@@ -105,24 +89,3 @@ def _common_start(learners: Sequence[Learner], stop: int) -> int:
     same = len({learner.rows for learner in learners}) == 1
     assert same or stop <= min(learner.pass_length for learner in learners), "different data after one pass"
     return starts.pop()
-
-
-def accumulate(
-    learners: Sequence[Learner], pack: Pack, batch: Batch, source: TrainSplit, device: torch.device
-) -> Tensor:
-    """Add this batch's gradients to each head's; the sum of its losses, for each head."""
-    labels = torch.from_numpy(source.labels_ND[batch.windows]).to(device)
-    outputs = pack(batch.hidden_LTH, batch.lengths_N, step=learners[0].position)
-    logits = torch.stack(outputs, dim=1).transpose(0, 1)  # as losses and packs keep them in memory
-    losses_K = LOSSES[source.kind](logits, batch.lengths_N, labels, _smoothing(learners, device))
-    torch.autograd.backward(losses_K.sum())
-    return losses_K.detach()
-
-
-def _smoothing(learners: Sequence[Learner], device: torch.device) -> Tensor | None:
-    shares = [learner.state.config.training.label_smoothing for learner in learners]
-    return torch.tensor(shares, device=device) if any(shares) else None
-
-
-def _diverged(learner: Learner) -> Diverged:
-    return Diverged(trial=learner.state.trial, position=learner.position)
