@@ -25,10 +25,10 @@ from bv_search.bench.plain import train_plain
 from bv_search.bench.source_work import SourceWork
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
-from bv_search.scan.allocator import keep_freed_memory
 from bv_search.scan.batch import Batch, batches, widen
 from bv_search.scan.ground import head_shape
 from bv_search.scan.learner import Learner
+from bv_search.scan.memory import keep_few_kernels, keep_freed_memory
 from bv_search.scan.order import parts
 from bv_search.scan.segment import TrainSplit, train_segment
 from bv_search.scan.state import HeadState
@@ -69,6 +69,7 @@ def run(args: Namespace, progress: Progress) -> Result:
             "nothing to scan", expected="--store STORE with all tokens", do="make one with extract"
         )
     keep_freed_memory()  # as scan workers do
+    keep_few_kernels()
     torch.set_num_threads(args.threads)
     ground = _ground(Store.open(args.store), args.windows)
     families = {

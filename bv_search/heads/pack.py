@@ -19,8 +19,8 @@ class Pack:
     def __init__(self, heads: Sequence[Head]) -> None:
         assert len({head.shape for head in heads}) == 1, "heads of one pack share a shape"
         self.heads = list(heads)
-        self.per_token = heads[0].shape.per_token
-        everywhere = {k for k, h in enumerate(heads) if self.per_token or h.config.reads_all_tokens}
+        self._per_token = heads[0].shape.per_token
+        everywhere = {k for k, h in enumerate(heads) if self._per_token or h.config.reads_all_tokens}
         self._everywhere = _group([(k, heads[k]) for k in sorted(everywhere)])
         self._at_firsts = _group([(k, head) for k, head in enumerate(heads) if k not in everywhere])
 
@@ -31,7 +31,7 @@ class Pack:
         """
         windows = Windows(lengths_N=lengths_N, step=step)
         outputs = _run(self._everywhere, hidden_LTH, windows)
-        if not self.per_token:
+        if not self._per_token:
             outputs = {k: _read(self.heads[k].config.readout, out, windows) for k, out in outputs.items()}
             outputs |= self._run_at_firsts(hidden_LTH, windows)
         return [outputs[k] + head.bias_C for k, head in enumerate(self.heads)]

@@ -21,22 +21,26 @@ def score_heads(
     """Each head's logits for every window, in index order: (tokens, 2) for spans, (C,) otherwise."""
     device = device or torch.device("cpu")
     heads = [head.to(device) for head in heads]
+    shape = heads[0].shape
     whole = [Part(block=number, start=0, stop=windows) for number, windows in enumerate(split.block_windows)]
-    logits: list[list[np.ndarray]] = [[] for _ in heads]
+    rows = int(split.lengths.sum()) if shape.per_token else split.windows
+    # made at once: what stays in memory between what comes and goes would break it into pieces
+    logits = [np.empty((rows, shape.outputs), np.float32) for _ in heads]
     with Lanes(heads, device) as lanes:
-        packs = [Pack([heads[k] for k in group]) for group in lanes.groups]
+        teams = [(Pack([heads[k] for k in g]), [logits[k] for k in g]) for g in lanes.groups]
+        first = 0
         for batch in batches(split, whole, device=device):
-            found = lanes.run(partial(_answer, batch), packs)
-            for group, rows_of_heads in zip(lanes.groups, found, strict=True):
-                for k, rows in zip(group, rows_of_heads, strict=True):
-                    logits[k].extend(rows)
-    return logits
+            stop = first + (int(batch.lengths_N.sum()) if shape.per_token else len(batch.lengths_N))
+            lanes.run(partial(_answer, batch, slice(first, stop)), teams)
+            first = stop
+    if not shape.per_token:
+        return [list(of_head) for of_head in logits]
+    ends = np.cumsum(split.lengths)
+    return [np.split(of_head, ends[:-1]) for of_head in logits]
 
 
 @torch.inference_mode()
-def _answer(batch: Batch, pack: Pack) -> list[list[np.ndarray]]:
-    """Of each head, of each window."""
-    lengths = batch.lengths_N.tolist() if pack.per_token else None
-    outputs = pack(batch.hidden_LTH, batch.lengths_N)
-    rows_of_heads = [torch.split(out, lengths) if lengths else out.unbind() for out in outputs]
-    return [[row.cpu().numpy() for row in rows] for rows in rows_of_heads]
+def _answer(batch: Batch, rows: slice, team: tuple[Pack, list[np.ndarray]]) -> None:
+    pack, logits = team
+    for out, of_head in zip(pack(batch.hidden_LTH, batch.lengths_N), logits, strict=True):
+        of_head[rows] = out.cpu().numpy()
