@@ -11,6 +11,7 @@ import tempfile
 import time
 from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,6 +26,7 @@ from bv_search.bench.plain import train_plain
 from bv_search.bench.source_work import SourceWork
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
+from bv_search.heads.branches.product import product
 from bv_search.scan.batch import Batch, batches, widen
 from bv_search.scan.ground import head_shape
 from bv_search.scan.learner import Learner
@@ -186,18 +188,21 @@ def _waiting(heads: Sequence[HeadState], ground: Ground) -> float:
 
 
 def _roofs(rounds: int, progress: Progress) -> Any:
-    """What the machine can do at most: a wide matmul, and a pass over memory."""
-    left, right = torch.randn(4096, 384), torch.randn(384, 1024)
+    """What the machine can do at most: wide matmuls, one on every core, and a pass over memory."""
+    threads = torch.get_num_threads()
+    left, right = torch.randn(4096, 384), torch.randn(1024, 384)
     block = torch.zeros(1 << 26, dtype=torch.float32)
 
-    def matmul() -> float:
+    def multiply(_: int) -> float:
         for _ in range(20):
-            torch.mm(left, right)
+            product(left, right)
         return 20.0 * 2 * 4096 * 384 * 1024
 
     def memory() -> float:
         block.add_(1.0)
         return 2.0 * block.nbytes
 
-    flops = take_turns({"roof: matmul": matmul}, unit="flop", rounds=rounds, progress=progress)
+    with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+        arms: dict[str, Arm] = {"roof: matmul": lambda: sum(pool.map(multiply, range(threads)))}
+        flops = take_turns(arms, unit="flop", rounds=rounds, progress=progress)
     return flops | take_turns({"roof: memory": memory}, unit="bytes", rounds=rounds, progress=progress)
