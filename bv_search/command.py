@@ -110,8 +110,7 @@ def main(command: Command, argv: Sequence[str] | None = None) -> int:
         progress = Progress(quiet=args.quiet)
         result = command.run(args, progress)
         progress.close()
-        print(json.dumps(result.json, allow_nan=False) if args.json else result.text, flush=True)
-        return result.exit_status
+        return _say(result, as_json=args.json)
     except BvError as error:
         progress.close()
         print(f"bv-search {command.name}: {error}", file=sys.stderr)
@@ -120,13 +119,19 @@ def main(command: Command, argv: Sequence[str] | None = None) -> int:
         progress.close()
         print(f"bv-search {command.name}: interrupted; finished work is kept", file=sys.stderr)
         return 130
-    except BrokenPipeError:
-        return 1
     except Exception:
         progress.close()
         traceback.print_exc()
         print(f"bv-search {command.name}: our failure, not yours: the lines above say where", file=sys.stderr)
         return 1
+
+
+def _say(result: Result, *, as_json: bool) -> int:
+    try:
+        print(json.dumps(result.json, allow_nan=False) if as_json else result.text, flush=True)
+    except BrokenPipeError:  # whoever listened has heard enough
+        return 1
+    return result.exit_status
 
 
 def positive_int(text: str) -> int:

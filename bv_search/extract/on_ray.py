@@ -2,8 +2,8 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+import threading
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, ParamSpec, TypeVar
 
@@ -24,6 +24,8 @@ from bv_search.store.manifest import AnyBlock, read_block
 P = ParamSpec("P")
 R = TypeVar("R")
 WEIGHT_BYTES = 4
+PIPELINE = ("iter_threaded", "StreamingExecutor")  # threads of Ray Data; each ends with the block it is at
+PATIENCE_SECONDS = 10.0
 Row = dict[str, Any]
 
 
@@ -167,10 +169,24 @@ def _dataset(rows: list[Row]) -> Dataset:
 
 
 def _listen(dataset: Dataset, wanted: str) -> Iterator[Row]:
-    # closed here: a pipeline that still runs when Ray is shut down ends this process without a word
-    with closing(iter(dataset.iter_rows())) as rows:
+    before, refusal = set(threading.enumerate()), ""
+    rows = iter(dataset.iter_rows())
+    try:
         for row in rows:
-            if row["refusal"]:
-                raise error_from_json(row["refusal"])
+            if refusal := row["refusal"]:
+                break
             assert row[wanted], "a step says what it has done"
             yield row
+    finally:
+        rows.close()
+        del rows  # the pipeline ends when nothing holds it any more
+        _await_end(set(threading.enumerate()) - before)
+    if refusal:
+        raise error_from_json(refusal)
+
+
+def _await_end(threads: Collection[threading.Thread]) -> None:
+    """A pipeline that still runs when Ray is shut down ends this process without a word."""
+    for thread in threads:
+        if thread.name.startswith(PIPELINE):
+            thread.join(timeout=PATIENCE_SECONDS)
