@@ -30,7 +30,7 @@ from bv_search.heads.branches.product import product
 from bv_search.scan.batch import Batch, batches, widen
 from bv_search.scan.ground import head_shape
 from bv_search.scan.learner import Learner
-from bv_search.scan.memory import keep_few_kernels, keep_freed_memory
+from bv_search.scan.memory import prepare_memory
 from bv_search.scan.order import parts
 from bv_search.scan.segment import TrainSplit, train_segment
 from bv_search.scan.state import HeadState
@@ -70,8 +70,7 @@ def run(args: Namespace, progress: Progress) -> Result:
         raise UserError(
             "nothing to scan", expected="--store STORE with all tokens", do="make one with extract"
         )
-    keep_freed_memory()  # as scan workers do
-    keep_few_kernels()
+    prepare_memory()  # as scan workers do
     torch.set_num_threads(args.threads)
     ground = _ground(Store.open(args.store), args.windows)
     families = {

@@ -28,7 +28,7 @@ def run(config: TuneConfig, progress: Progress, settings: StockSettings | None =
     began = time.monotonic()
     with ray_session():
         stock = provide(settings or StockSettings(), progress)
-        progress.say(f"5 of 6, tune: heads on these hidden states, space {config.space}")
+        progress.say(f"5 of 6, tune: heads on these hidden states, space {config.begun_space}")
         found = search.run(_on(stock, config), progress)
     progress.say("6 of 6, ensemble and report")
     combined = ensemble.run(EnsembleConfig(runs=(str(found.path),)), progress)
@@ -100,7 +100,7 @@ def next_steps(found: Run, stock: Stock, written: Report, config: TuneConfig) ->
             f"  on your own data      {ours} finetune {own} --encoder bert-base-uncased "
             "--fractions 0.3 --out stages",
             f"                        {ours} extract {own} --encoder stages/0.3 --out stores/mine",
-            f"                        {ours} tune --space {config.space} --store stores/mine",
+            f"                        {ours} tune --space {config.begun_space} --store stores/mine",
         ]
     )
 

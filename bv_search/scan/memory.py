@@ -8,7 +8,13 @@ NEVER = 2**31 - 1
 KERNELS = 256  # more than a micro-batch takes
 
 
-def keep_freed_memory() -> None:
+def prepare_memory() -> None:
+    """To be called before the first matmul."""
+    _keep_freed_memory()
+    _keep_few_kernels()
+
+
+def _keep_freed_memory() -> None:
     """Large tensors come out of memory that the process has already.
 
     By default the C library gives each back to the system, and the next micro-batch pays for its pages again:
@@ -21,9 +27,9 @@ def keep_freed_memory() -> None:
         mallopt(TRIM_THRESHOLD, NEVER)
 
 
-def keep_few_kernels() -> None:
+def _keep_few_kernels() -> None:
     """Of the matmul kernels that oneDNN makes for each length of a micro-batch: few lengths are met again.
 
-    It keeps a thousand, of 0.6 MB, by default. To be called before the first matmul.
+    It keeps a thousand, of 0.6 MB, by default.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", str(KERNELS))

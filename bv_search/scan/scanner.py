@@ -13,7 +13,7 @@ from bv_search.heads.config import HeadConfig, HeadShape
 from bv_search.heads.head import count_parameters
 from bv_search.scan.capacity import pack_capacity
 from bv_search.scan.ground import head_shape, role_index, train_split
-from bv_search.scan.memory import keep_few_kernels, keep_freed_memory
+from bv_search.scan.memory import prepare_memory
 from bv_search.scan.order import rows_at
 from bv_search.scan.score import score_heads
 from bv_search.scan.segment import TrainSplit, train_segment
@@ -85,8 +85,7 @@ class Scanner:
         device: str | None = None,
         threads: int | None = None,
     ) -> None:
-        keep_freed_memory()
-        keep_few_kernels()
+        prepare_memory()
         if threads:
             torch.set_num_threads(threads)
         self._device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))

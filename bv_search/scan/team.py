@@ -39,7 +39,7 @@ class Team:
         """One micro-batch, and an optimiser's step where one is due; learners that diverged leave."""
         if self.is_empty:
             return []
-        finite = self.accumulate(batch, labels_ND).isfinite().tolist()
+        finite = self._accumulate(batch, labels_ND).isfinite().tolist()
         lost = [
             Diverged(trial=learner.state.trial, position=learner.position)
             for learner, is_finite in zip(self._learners, finite, strict=True)
@@ -53,7 +53,7 @@ class Team:
             adam.step(due)
         return lost
 
-    def accumulate(self, batch: Batch, labels_ND: Tensor) -> Tensor:
+    def _accumulate(self, batch: Batch, labels_ND: Tensor) -> Tensor:
         """Add this batch's gradients to each head's; the sum of its losses, for each head."""
         outputs = self._pack(batch.hidden_LTH, batch.lengths_N, step=self._learners[0].position)
         logits = torch.stack(outputs, dim=1).transpose(0, 1)  # as losses and packs keep them in memory

@@ -30,6 +30,11 @@ class TuneConfig:
     data: str | None = None  # what the store must have been made of
     runs: Path = Path("runs")
 
+    @property
+    def begun_space(self) -> str:
+        """What a new run searches."""
+        return self.space or DEFAULT_SPACE
+
 
 DEFAULT_SPACE = "adapters"
 DEFAULT_SCHEDULER = "asha"

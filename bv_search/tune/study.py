@@ -17,7 +17,7 @@ from bv_search.source import AUTO, SOURCES
 from bv_search.source.choice import Choice, choose_source
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
-from bv_search.tune.config import DEFAULT_SCHEDULER, DEFAULT_SPACE, DEFAULT_TRIALS, SCHEDULERS, TuneConfig
+from bv_search.tune.config import DEFAULT_SCHEDULER, DEFAULT_TRIALS, SCHEDULERS, TuneConfig
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.searchers.grid import Grid
 from bv_search.tune.space import Space, parse_space
@@ -47,7 +47,7 @@ def check_names(config: TuneConfig) -> None:
 
 
 def load_space(config: TuneConfig) -> Space:
-    space = find_space(config.space or DEFAULT_SPACE)
+    space = find_space(config.begun_space)
     return space if config.data_fraction is None else with_data_fraction(space, config.data_fraction)
 
 

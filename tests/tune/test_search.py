@@ -16,9 +16,11 @@ from bv_search.heads.head import Head
 from bv_search.run.folder import Run
 from bv_search.run.predictions import read_predictions
 from bv_search.store.store import Store
+from bv_search.tune import worker
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.outcome import describe, to_json
 from bv_search.tune.search import run as search
+from bv_search.tune.worker import Crew, Job
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 
@@ -143,10 +145,33 @@ def test_a_search_of_which_every_head_fails_says_why(class_store: Store, tmp_pat
     assert (said["failed"], said["best"], said["smallest"]) == (2, None, None)
 
 
-def test_heads_are_scored_on_every_worker(small_space: str, class_store: Store, tmp_path: Path) -> None:
+def test_heads_are_scored_on_every_worker(
+    small_space: str, class_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at_once: list[int] = []
+    submit = Crew.submit
+
+    def count(crew: Crew, job: Job) -> None:
+        submit(crew, job)
+        at_once.append(sum(each.method == "final" for each in crew.running))
+
+    monkeypatch.setattr(Crew, "submit", count)
     run = search(ask(small_space, class_store, tmp_path, workers=2, pack="2", scheduler="none"), QUIET)
 
     assert len(run.finished_trials()) == 6
+    assert max(at_once) == 2
+
+
+def test_a_search_that_waits_for_the_cluster_says_so(
+    small_space: str,
+    class_store: Store,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(worker, "PATIENCE_SECONDS", 0.0)
+    search(ask(small_space, class_store, tmp_path, trials=1), Progress(quiet=False))
+    assert re.search(r"waiting for 1 scan worker\(s\) of [\d.]+ cpus each", capsys.readouterr().err)
 
 
 def test_a_name_is_taken_once_and_a_run_keeps_its_trials(
