@@ -35,8 +35,8 @@ from bv_search.scan.order import parts
 from bv_search.scan.segment import TrainSplit, train_segment
 from bv_search.scan.state import HeadState
 from bv_search.scan.team import Team
-from bv_search.scan.training import MICRO_BATCH
 from bv_search.scan.trial import TrialConfig
+from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import Store
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.space import parse_space

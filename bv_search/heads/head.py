@@ -48,6 +48,11 @@ class Head(nn.Module):
         """Whether it has batch norm, and so statistics to gather."""
         return any(isinstance(module, BatchNorm) for module in self.modules())
 
+    @property
+    def reads_all_tokens(self) -> bool:
+        """Or only the first of a window."""
+        return self.shape.per_token or self.config.reads_all_tokens
+
     def use_dropout(self, rate: float, seed: int) -> None:
         """While training, the dense layer misses this share of its features."""
         for number, branch in enumerate(self.typed_branches()):

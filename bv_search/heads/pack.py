@@ -20,7 +20,7 @@ class Pack:
         assert len({head.shape for head in heads}) == 1, "heads of one pack share a shape"
         self.heads = list(heads)
         self._per_token = heads[0].shape.per_token
-        everywhere = {k for k, h in enumerate(heads) if self._per_token or h.config.reads_all_tokens}
+        everywhere = {k for k, head in enumerate(heads) if head.reads_all_tokens}
         self._everywhere = _group([(k, heads[k]) for k in sorted(everywhere)])
         self._at_firsts = _group([(k, head) for k, head in enumerate(heads) if k not in everywhere])
 

@@ -51,7 +51,7 @@ def _spread(learners: Sequence[Learner], values: Sequence[float]) -> list[float]
 def _decay(learners: Sequence[Learner]) -> None:
     """Matrices only: biases and layer mixes are not pulled to zero."""
     for learner in learners:
-        decay = learner.state.config.training.weight_decay
+        decay = learner.config.training.weight_decay
         if decay:
             named = zip(learner.names, learner.parameters, strict=True)
             matrices: list[Tensor] = [p for name, p in named if p.dim() > 1 and not _is_bias(name)]

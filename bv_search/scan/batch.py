@@ -7,8 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bv_search.scan.training import MICRO_BATCH
 from bv_search.store.block import Block, Part
+from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import StoreSplit
 
 

@@ -8,34 +8,42 @@ import torch
 
 from bv_search.heads.config import HeadConfig, HeadShape
 from bv_search.heads.head import Head
+from bv_search.scan.trial import TrialConfig
+from bv_search.store.layout import MICRO_BATCH
 
 LARGEST = 64  # heads: beyond it, packs gain little and lose more with a lost worker
 SHARE = 0.5  # of the free memory
 FLOAT_BYTES = 4
-COPIES = 6  # of the weights: themselves, fused, their gradients twice, two moments
+COPIES = 16  # of the weights: as they come, train, go and score; measured, with pending gradients
 
 
 def pack_capacity(
-    heads: Sequence[HeadConfig], shape: HeadShape, *, tokens: int, device: torch.device, reserved: int = 0
+    trials: Sequence[TrialConfig], shape: HeadShape, *, longest: int, device: torch.device, reserved: int = 0
 ) -> int:
-    """Heads of the largest kind that may train together on micro-batches of so many tokens.
+    """Heads of the largest kind that may train together, where windows have up to `longest` tokens.
 
     `reserved` bytes of this machine's memory are for blocks; a GPU's memory holds none.
     """
-    largest = max(_bytes(config, shape, tokens) for config in set(heads))
+    dropout = max(trial.training.dropout for trial in trials)  # any head may be drawn with it
+    heads = {trial.head for trial in trials}
+    largest = max(head_bytes(head, shape, dropout=dropout, longest=longest) for head in heads)
     free = free_memory(device) - (reserved if device.type == "cpu" else 0)
     return max(1, min(LARGEST, int(SHARE * free / largest)))
 
 
-def _bytes(config: HeadConfig, shape: HeadShape, tokens: int) -> int:
+def head_bytes(config: HeadConfig, shape: HeadShape, *, dropout: float, longest: int) -> int:
+    """What a segment takes for a head: its weights, and what a micro-batch keeps."""
     with torch.device("meta"):
         head = Head(config, shape)
+    head.use_dropout(dropout, seed=0)
+    tokens = MICRO_BATCH * (longest if head.reads_all_tokens else 1)
     kept = sum(branch.kept(tokens) for branch in head.typed_branches())
     return FLOAT_BYTES * (COPIES * head.parameter_count() + kept)
 
 
 def free_memory(device: torch.device) -> int:
     if device.type == "cuda":
+        torch.cuda.empty_cache()  # what torch keeps of an encoder that was measured can be had
         return int(torch.cuda.mem_get_info(device)[0])
     return _available_memory()
 

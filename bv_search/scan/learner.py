@@ -6,15 +6,19 @@ from typing import Self
 import torch
 from torch import Tensor, nn
 
+from bv_search.heads.config import HeadShape
 from bv_search.heads.head import Head
 from bv_search.scan.order import pass_length
 from bv_search.scan.state import HeadState
-from bv_search.scan.training import MICRO_BATCH
+from bv_search.scan.trial import TrialConfig
+from bv_search.store.layout import MICRO_BATCH
 
 
 @dataclass(kw_only=True)
 class Learner:
-    state: HeadState  # as it was when it was attached
+    trial: str
+    config: TrialConfig
+    shape: HeadShape
     head: Head
     names: list[str]
     parameters: list[nn.Parameter]
@@ -35,7 +39,9 @@ class Learner:
             if name in state.gradient:
                 parameter.grad = state.gradient[name].to(device, copy=True)
         return cls(
-            state=state,
+            trial=state.trial,
+            config=state.config,
+            shape=state.shape,
             head=head,
             names=names,
             parameters=parameters,
@@ -52,9 +58,9 @@ class Learner:
             return {n: t.detach().cpu().contiguous() for n, t in zip(self.names, tensors, strict=True)}
 
         return HeadState(
-            trial=self.state.trial,
-            config=self.state.config,
-            shape=self.state.shape,
+            trial=self.trial,
+            config=self.config,
+            shape=self.shape,
             position=self.position,
             steps=self.steps,
             pending=self.pending,
@@ -75,7 +81,7 @@ class Learner:
     @property
     def total(self) -> int:
         """Micro-batches of all its passes."""
-        return self.pass_length * self.state.config.training.epochs
+        return self.pass_length * self.config.training.epochs
 
     def saw(self, windows: int) -> None:
         self.position += 1
@@ -84,8 +90,15 @@ class Learner:
     @property
     def due(self) -> bool:
         """A step is due when its batch is full, or its pass ends with a part of one."""
-        accumulated = self.position % self.pass_length * MICRO_BATCH
-        return accumulated % self.state.config.training.batch == 0
+        return self.position % self.pass_length % self._step_length == 0
 
     def rate(self) -> float:
-        return self.state.config.training.rate_at(self.position / self.total)
+        """Of the step that is due: what its schedule says in the middle of it, so that none has rate zero."""
+        in_pass = (self.position - 1) % self.pass_length
+        length = in_pass % self._step_length + 1  # the last step of a pass may be shorter than the others
+        return self.config.training.rate_at((self.position - length / 2) / self.total)
+
+    @property
+    def _step_length(self) -> int:
+        """Micro-batches of a full step."""
+        return self.config.training.batch // MICRO_BATCH

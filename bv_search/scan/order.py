@@ -11,8 +11,8 @@ from math import ceil
 
 import numpy as np
 
-from bv_search.scan.training import MICRO_BATCH
 from bv_search.store.block import Part
+from bv_search.store.layout import MICRO_BATCH
 
 
 def pass_length(rows: int) -> int:
@@ -28,12 +28,12 @@ def rows_at(position: int, rows: int) -> int:
 
 def parts(block_windows: Sequence[int], *, rows: int, start: int, stop: int, seed: int) -> Iterator[Part]:
     """The parts of blocks that hold micro-batches `start` to `stop`."""
-    length = pass_length(rows)
+    length, windows = pass_length(rows), _prefix(block_windows, rows)
     for number in range(start // length, ceil(stop / length)):
         first = number * length
         yield from _parts_of_pass(
-            _prefix(block_windows, rows),
-            _block_order(len(_prefix(block_windows, rows)), seed, number),
+            windows,
+            _block_order(len(windows), seed, number),
             max(start - first, 0) * MICRO_BATCH,
             min(stop - first, length) * MICRO_BATCH,
         )

@@ -1,6 +1,6 @@
 """A scanner: one store, one device, and the two things done there: train a segment, score heads."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +9,7 @@ import pyarrow as pa
 import torch
 from safetensors.torch import save
 
-from bv_search.heads.config import HeadConfig, HeadShape
+from bv_search.heads.config import HeadShape
 from bv_search.heads.head import count_parameters
 from bv_search.scan.capacity import pack_capacity
 from bv_search.scan.ground import head_shape, role_index, train_split
@@ -19,10 +19,10 @@ from bv_search.scan.score import score_heads
 from bv_search.scan.segment import TrainSplit, train_segment
 from bv_search.scan.state import HeadState
 from bv_search.scan.team import Diverged
-from bv_search.scan.training import MICRO_BATCH
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import LIVE, STORE
 from bv_search.source.choice import Rates
+from bv_search.source.exact import exact_matmuls
 from bv_search.source.reference import EncoderReference
 from bv_search.store.info import scan_rate
 from bv_search.store.store import Store
@@ -101,13 +101,12 @@ class Scanner:
     def shape(self) -> HeadShape:
         return head_shape(self._store)
 
-    def capacity(self, heads: Sequence[HeadConfig]) -> int:
+    def capacity(self, trials: Sequence[TrialConfig]) -> int:
         """Heads that may share a pass in the memory there is; an encoder that feeds them is in it already."""
-        longest = int(self._source.split.lengths.max())
         return pack_capacity(
-            heads,
+            trials,
             self.shape,
-            tokens=MICRO_BATCH * longest,
+            longest=int(self._source.split.lengths.max()),
             device=self._device,
             reserved=self._reserved,
         )
@@ -117,10 +116,9 @@ class Scanner:
         from bv_search.store.recompute import tokens_per_second
 
         encoder = EncoderReference.of(self._store.manifest.encoder).load(device=str(self._device))
-        return Rates(
-            bytes_per_second=scan_rate(self._store),
-            tokens_per_second=tokens_per_second(self._store, encoder),
-        )
+        with exact_matmuls():
+            encoding = tokens_per_second(self._store, encoder)
+        return Rates(bytes_per_second=scan_rate(self._store), tokens_per_second=encoding)
 
     def segment(
         self,
@@ -128,29 +126,21 @@ class Scanner:
         stop: int,
         *,
         score: Collection[str],
-        on_batch: Callable[[int], None] | None = None,
     ) -> list[Outcome]:
         """Train heads that stand at one position up to `stop`; give those named in `score` one on select."""
-        states = [self._state(head) for head in heads]
-        trained = train_segment(self._source, states, stop, device=self._device, on_batch=on_batch)
+        states = (self._state(head) for head in heads)  # one at a time: each is as large as its learner
+        trained = train_segment(self._source, states, stop, device=self._device)
         scores = self._select_scores([t for t in trained if isinstance(t, HeadState) and t.trial in score])
         return [self._outcome(end, scores) for end in trained]
 
-    def final(self, states: Sequence[bytes]) -> list[Final]:
-        """Answers on select and report, in one shared pass over each."""
+    def final(self, states: Sequence[bytes]) -> list[Final | Diverged]:
+        """Answers on select and report, in one shared pass over each.
+
+        A head whose answers are no numbers has diverged.
+        """
         loaded = [HeadState.from_bytes(state) for state in states]
-        answers = {role: self._answers(loaded, role) for role in (Role.SELECT, Role.REPORT)}
-        return [
-            Final(
-                trial=state.trial,
-                shape=state.shape,
-                weights=save(dict(state.weights)),
-                parameters=count_parameters(state.config.head, state.shape),
-                select=select,
-                report=report,
-            )
-            for state, select, report in zip(loaded, answers[Role.SELECT], answers[Role.REPORT], strict=True)
-        ]
+        answers = [self._answers(loaded, role) for role in (Role.SELECT, Role.REPORT)]
+        return [_final(state, *both) for state, *both in zip(loaded, *answers, strict=True)]
 
     def _state(self, head: bytes | Start) -> HeadState:
         if isinstance(head, Start):
@@ -165,7 +155,7 @@ class Scanner:
 
     def _outcome(self, end: HeadState | Diverged, scores: dict[str, float | None]) -> Outcome:
         if end.trial in scores and scores[end.trial] is None:
-            end = Diverged(trial=end.trial, position=end.position, what="answers")
+            end = _without_answers(end)
         if isinstance(end, Diverged):
             return Outcome(trial=end.trial, position=end.position, rows=0, failure=str(end))
         rows = rows_at(end.position, end.config.training.rows(self._source.split.windows))
@@ -186,22 +176,14 @@ class Scanner:
             for state, logits in zip(states, self._logits(states, Role.SELECT), strict=True)
         }
 
-    def _answers(self, states: Sequence[HeadState], role: Role) -> list[Answers]:
-        ids = self._index(role)["id"].to_pylist()
+    def _answers(self, states: Sequence[HeadState], role: Role) -> list[Answers | None]:
+        """None for a head whose answers are no numbers."""
+        index = self._index(role)
+        ids = index["id"].to_pylist()
         return [
-            Answers(
-                ids=ids,
-                logits=logits,
-                score=evaluation.score,
-                interval=evaluation.interval(),
-                metrics=evaluation.metrics,
-            )
-            for logits, evaluation in self._evaluate(states, role)
+            _answers(ids, logits, self._task.evaluate(index, logits)) if _are_numbers(logits) else None
+            for logits in self._logits(states, role)
         ]
-
-    def _evaluate(self, states: Sequence[HeadState], role: Role) -> list[tuple[list[np.ndarray], Evaluation]]:
-        found = self._logits(states, role)
-        return [(logits, self._task.evaluate(self._index(role), logits)) for logits in found]
 
     def _logits(self, states: Sequence[HeadState], role: Role) -> list[list[np.ndarray]]:
         """Of each head, over all splits of the role."""
@@ -221,6 +203,33 @@ class Scanner:
     @cached_property
     def _report_index(self) -> pa.Table:
         return role_index(self._store, Role.REPORT)
+
+
+def _answers(ids: list[str], logits: list[np.ndarray], evaluation: Evaluation) -> Answers:
+    return Answers(
+        ids=ids,
+        logits=logits,
+        score=evaluation.score,
+        interval=evaluation.interval(),
+        metrics=evaluation.metrics,
+    )
+
+
+def _final(state: HeadState, select: Answers | None, report: Answers | None) -> Final | Diverged:
+    if select is None or report is None:
+        return _without_answers(state)
+    return Final(
+        trial=state.trial,
+        shape=state.shape,
+        weights=save(dict(state.weights)),
+        parameters=count_parameters(state.config.head, state.shape),
+        select=select,
+        report=report,
+    )
+
+
+def _without_answers(end: HeadState | Diverged) -> Diverged:
+    return Diverged(trial=end.trial, position=end.position, what="answers")
 
 
 def _are_numbers(logits: Sequence[np.ndarray]) -> bool:

@@ -1,6 +1,6 @@
 """A segment: rows [a, b) + K heads at a → K heads at b. One read, one widening, one device copy for all."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import methodcaller
@@ -32,11 +32,10 @@ class TrainSplit:
 
 def train_segment(
     source: TrainSplit,
-    states: Sequence[HeadState],
+    states: Iterable[HeadState],
     stop: int,
     *,
     device: torch.device,
-    on_batch: Callable[[int], None] | None = None,
 ) -> list[HeadState | Diverged]:
     """Train all heads from their common position to `stop` (micro-batches), in one pass."""
     learners = [Learner.attach(s, windows=source.split.windows, device=device) for s in states]
@@ -45,18 +44,16 @@ def train_segment(
     rows = max(learner.rows for learner in learners)
     with Lanes([learner.head for learner in learners], device) as lanes:
         teams = [Team([learners[k] for k in group], source.kind) for group in lanes.groups]
-        for number, batch in enumerate(_read(source, rows, start, stop, device), start=start):
+        for batch in _read(source, rows, start, stop, device):
             labels_ND = torch.from_numpy(source.labels_ND[batch.windows]).to(device)
             learn = methodcaller("learn", batch, labels_ND)
             for lost in chain.from_iterable(lanes.run(learn, teams)):
                 diverged[lost.trial] = lost
-            if on_batch:
-                on_batch(number)
             if all(team.is_empty for team in teams):
                 break
-    going = [learner for learner in learners if learner.state.trial not in diverged]
+    going = [learner for learner in learners if learner.trial not in diverged]
     _settle(source, [learner for learner in going if learner.head.normed], rows, stop, device)
-    return [diverged.get(n.state.trial) or n.detach() for n in learners]
+    return [diverged.get(n.trial) or n.detach() for n in learners]
 
 
 def _read(source: TrainSplit, rows: int, start: int, stop: int, device: torch.device) -> Iterator[Batch]:

@@ -41,7 +41,7 @@ class Team:
             return []
         finite = self._accumulate(batch, labels_ND).isfinite().tolist()
         lost = [
-            Diverged(trial=learner.state.trial, position=learner.position)
+            Diverged(trial=learner.trial, position=learner.position)
             for learner, is_finite in zip(self._learners, finite, strict=True)
             if not is_finite
         ]
@@ -72,5 +72,5 @@ class Team:
             self._pack = Pack([learner.head for learner in self._learners])
 
     def _smoothing(self, device: torch.device) -> Tensor | None:
-        shares = [learner.state.config.training.label_smoothing for learner in self._learners]
+        shares = [learner.config.training.label_smoothing for learner in self._learners]
         return torch.tensor(shares, device=device) if any(shares) else None

@@ -6,10 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Self, get_args, get_type_hints
 
 from bv_search.errors import SpaceError
-
-MICRO_BATCH = (
-    16  # windows: what batch norm sees and accumulation adds up; fixed, or results would depend on it
-)
+from bv_search.store.layout import MICRO_BATCH
 
 Schedule = Literal["constant", "linear", "cosine"]
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from bv_search.encoder.encoder import Encoder
 from bv_search.source.channels import Channels
+from bv_search.source.exact import exact_matmuls
 from bv_search.source.fill import WINDOW, fill_block
 from bv_search.source.reference import PUT_BACK, EncoderReference
 from bv_search.store.block import Block, Part
@@ -47,7 +48,8 @@ class Live:
         windows = split.index_group(number, ["tokens", *WINDOW])
         lengths = windows["tokens"].to_numpy()
         page = _Page(self._channels, lengths)
-        fill_block(self._encoder, self._channels, windows, page, self._batch_tokens)
+        with exact_matmuls():  # whatever the heads that are fed may round to
+            fill_block(self._encoder, self._channels, windows, page, self._batch_tokens)
         where = f"{split.store.path}, split {split.name}, block {number}"
         refuse_overflow(page.hidden_LTH, self._channels.dtype, self._channels.layers, where)
         first = sum(split.block_windows[:number])

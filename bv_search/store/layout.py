@@ -9,7 +9,8 @@ import xxhash
 Counts = Sequence[int] | np.ndarray
 
 MICRO_BATCH = 16
-"""Windows that are trained on together. A block holds a multiple of it, so none ever crosses a border."""
+"""Windows that are trained on together: what batch norm sees and accumulation adds up. Fixed, or results
+would depend on it. A block holds a multiple of it, so none ever crosses a border."""
 
 MANIFEST = "manifest.json"
 EMBEDDINGS, POOLER = "embeddings", "pooler"

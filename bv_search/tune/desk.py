@@ -9,6 +9,7 @@ from typing import Any
 from bv_search.command import Progress
 from bv_search.run.trial import DONE, STOPPED
 from bv_search.scan.scanner import Final, Outcome
+from bv_search.scan.team import Diverged
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.pool import Order, Pool, Waiting
 from bv_search.tune.recorder import Recorder
@@ -103,9 +104,9 @@ class Desk:
         self._pool.drop(trial)
 
     def dispatch(self, *, all_are_in: bool) -> None:
-        """Give idle workers full packs, or whatever waits once no more can come."""
-        while self._crew.has_idle:
-            order = self._pool.next_order(full_only=not all_are_in)
+        """Give idle workers full packs, or shares of whatever waits once no more can come."""
+        while self._crew.idle:
+            order = self._pool.next_share(self._crew.idle) if all_are_in else self._pool.next_full()
             if order is None:
                 return
             heads = [self._head(waiting) for waiting in order.heads]
@@ -141,18 +142,21 @@ class Desk:
         waiting = deque(Scoring(trials=left[n : n + share]) for n in range(0, len(left), share))
         while waiting or self._crew.running:
             self._progress.update(f"scoring {len(self._halted)} of {self._total} heads")
-            while waiting and self._crew.has_idle:
+            while waiting and self._crew.idle:
                 scoring = waiting.popleft()
                 states = [self._recorder.state(trial, self._positions[trial]) for trial in scoring.trials]
                 self._crew.submit(Job(method="final", arguments=(states,), about=scoring))
             for end in self._crew.finished(wait=None):
                 waiting.extend(self._scored(end.job.about, end.result))
 
-    def _scored(self, scoring: Scoring, result: list[Final] | Lost) -> list[Scoring]:
+    def _scored(self, scoring: Scoring, result: list[Final | Diverged] | Lost) -> list[Scoring]:
         """What is to be scored again: together once more, if a worker died, or else apart."""
         if not isinstance(result, Lost):
             for final in result:
-                self._record_final(final)
+                if isinstance(final, Diverged):
+                    self.fail(final.trial, str(final))
+                else:
+                    self._record_final(final)
             return []
         if result.worker_died and scoring.losses + 1 < ATTEMPTS:
             return [replace(scoring, losses=scoring.losses + 1)]

@@ -14,10 +14,10 @@ from bv_search.heads.head import Head, count_parameters
 from bv_search.heads.pack import Pack
 from bv_search.run.trial import percent_of
 from bv_search.scan.ground import head_shape
-from bv_search.scan.training import MICRO_BATCH
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import LIVE
 from bv_search.source.choice import choose_source
+from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.space import Space

@@ -1,21 +1,22 @@
 """The actor around a scanner, and the crew of them."""
 
-import os
 import resource
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import ray
-from ray.exceptions import OutOfMemoryError, RayError, RayTaskError
+from ray.exceptions import OutOfMemoryError, RayActorError, RayError, RayTaskError
 
+from bv_search.errors import EncoderError, StoreError
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.choice import Rates
 
 PATIENCE_SECONDS = 20.0  # before a wait for the cluster is told
+ATTEMPTS = 3  # workers that die one after another while they start: the next ones would too
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,18 +72,21 @@ class ScanWorker:
     """Owns a GPU, or the cores that the search leaves it, from before the search starts to its end."""
 
     def __init__(self, reading: Reading, threads: int) -> None:
+        self._reading = reading
+        self._threads = threads
+
+    def start(self) -> None:
+        """Open what it reads: a failure has then its own line, which one of a constructor loses in Ray."""
         from bv_search.scan.scanner import Scanner  # with torch: slow, and needed only here
 
-        self._scanner = Scanner(reading.store, source=reading.source, window=reading.window, threads=threads)
+        store, source, window = self._reading.store, self._reading.source, self._reading.window
+        self._scanner = Scanner(store, source=source, window=window, threads=self._threads)
 
     def capacity(self, configs: Sequence[TrialConfig]) -> int:
-        return self._scanner.capacity([config.head for config in configs])
+        return self._scanner.capacity(configs)
 
     def rates(self) -> Rates:
         return self._scanner.rates()
-
-    def process(self) -> int:
-        return os.getpid()
 
     def peak_memory(self) -> int:
         """Bytes, pages of the store that it maps among them."""
@@ -122,6 +126,19 @@ class Ended:
     seconds: float
 
 
+@dataclass(kw_only=True)
+class _Newcomer:
+    """A worker that may still wait for its share of the cluster."""
+
+    worker: Any
+    hired: float = field(default_factory=time.monotonic)
+    told: bool = False
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.hired
+
+
 class Crew:
     """Scan workers: a job goes to an idle one; one that dies is replaced."""
 
@@ -129,50 +146,41 @@ class Crew:
         self._reading = reading
         self._threads = share.threads
         self._options = {"num_cpus": share.cpus, "num_gpus": share.gpus}
-        self._all = [self._hire() for _ in range(share.workers)]
-        self._await_start(tell)
-        self._idle = deque(self._all)
+        self._tell = tell
+        self._starting: dict[Any, _Newcomer] = {}
+        self._stillborn = 0  # in a row
+        self._idle: deque[Any] = deque()
         self._running: dict[Any, tuple[Any, Job, float]] = {}
-
-    def _await_start(self, tell: Callable[[str], None]) -> None:
-        """From then on they hold their share of the machine: nothing that starts later can take it."""
-        started = [worker.process.remote() for worker in self._all]
-        _, missing = ray.wait(started, num_returns=len(started), timeout=PATIENCE_SECONDS)
-        if missing:
-            share = ", ".join(f"{n:g} {name.removeprefix('num_')}" for name, n in self._options.items() if n)
-            tell(
-                f"waiting for {len(missing)} scan worker(s) of {share} each: the cluster is busy, or starting"
-            )
-        ray.get(started)
+        for _ in range(share.workers):
+            self._hire()
+        # from then on they hold their share of the machine: nothing that starts later can take it
+        while self._starting:
+            self._admit(self._await_first(wait=None))
 
     @property
     def size(self) -> int:
-        return len(self._all)
-
-    def processes(self) -> list[int]:
-        """The workers' process ids."""
-        return list(ray.get([worker.process.remote() for worker in self._all]))
+        return len(self._idle) + len(self._running) + len(self._starting)
 
     def capacity(self, configs: Sequence[TrialConfig]) -> int:
-        """Heads that fit into the memory of every worker."""
-        return int(min(ray.get([worker.capacity.remote(configs) for worker in self._all])))
+        """Heads that fit into the memory of every worker; all are idle."""
+        return int(min(self._ask([worker.capacity.remote(configs) for worker in self._idle])))
 
     def rates(self) -> Rates:
         """How fast the sources are, where one of the workers stands."""
-        rates: Rates = ray.get(self._all[0].rates.remote())
+        rates: Rates = self._ask(self._idle[0].rates.remote())
         return rates
 
     def peak_memory(self) -> int:
         """Bytes of the worker that took the most, of those that are left."""
         peaks = [0]
-        for worker in self._all:
+        for worker in self._idle:
             with suppress(RayError):
                 peaks.append(ray.get(worker.peak_memory.remote()))
         return max(peaks)
 
     @property
-    def has_idle(self) -> bool:
-        return bool(self._idle)
+    def idle(self) -> int:
+        return len(self._idle)
 
     @property
     def running(self) -> list[Job]:
@@ -184,36 +192,89 @@ class Crew:
 
     def finished(self, *, wait: float | None) -> list[Ended]:
         """Jobs that ended since the last call; the first is waited for, with None as long as it takes."""
-        if not self._running:
-            return []
-        first, _ = ray.wait(list(self._running), num_returns=1, timeout=wait)
-        done = first and ray.wait(list(self._running), num_returns=len(self._running), timeout=0)[0]
-        return [self._collect(reference) for reference in done]
+        ready = self._await_first(wait=wait)
+        self._admit(ready)
+        return [self._collect(reference) for reference in ready if reference in self._running]
 
-    def dismiss(self) -> None:
-        for worker in self._all:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """All are dismissed, and what they were at is lost."""
+        newcomers = [newcomer.worker for newcomer in self._starting.values()]
+        for worker in [*self._idle, *newcomers, *(worker for worker, _, _ in self._running.values())]:
             ray.kill(worker)
+
+    def _await_first(self, *, wait: float | None) -> list[Any]:
+        """Whatever has come of jobs and newcomers, as soon as there is something."""
+        while waited := [*self._running, *self._starting]:
+            patience = PATIENCE_SECONDS if wait is None and self._starting else wait
+            first, _ = ray.wait(waited, num_returns=1, timeout=patience)
+            self._tell_of_newcomers()
+            if first:
+                return list(ray.wait(waited, num_returns=len(waited), timeout=0)[0])
+            if wait is not None:
+                break
+        return []
+
+    def _tell_of_newcomers(self) -> None:
+        """Once of each: a machine that was lost may not come back."""
+        late = [n for n in self._starting.values() if not n.told and n.seconds >= PATIENCE_SECONDS]
+        if late:
+            share = ", ".join(f"{n:g} {name.removeprefix('num_')}" for name, n in self._options.items() if n)
+            self._tell(
+                f"waiting for {len(late)} scan worker(s) of {share} each: the cluster is busy, or starting"
+            )
+        for newcomer in late:
+            newcomer.told = True
+
+    def _admit(self, ready: Sequence[Any]) -> None:
+        for reference in ready:
+            if newcomer := self._starting.pop(reference, None):
+                try:
+                    self._ask(reference)
+                except RayActorError:
+                    self._stillborn += 1
+                    if self._stillborn == ATTEMPTS:
+                        raise
+                    self._replace(newcomer.worker)
+                else:
+                    self._stillborn = 0
+                    self._idle.append(newcomer.worker)
 
     def _collect(self, reference: Any) -> Ended:
         worker, job, begun = self._running.pop(reference)
         try:
-            result: list[Any] | Lost = ray.get(reference)
+            result: list[Any] | Lost = self._ask(reference)
+            self._idle.append(worker)
         except RayTaskError as error:
             result = Lost(reason=_lines(error)[-1], worker_died=False)
+            self._idle.append(worker)
         except RayError as error:  # the worker is gone, or its machine, or Ray ended it to save memory
-            worker = self._replace(worker)
+            self._replace(worker)
             result = Lost(reason=f"its scan worker died: {_cause(error)}", worker_died=True)
-        self._idle.append(worker)
         return Ended(job=job, result=result, seconds=time.monotonic() - begun)
 
-    def _replace(self, worker: Any) -> Any:
-        self._all.remove(worker)
-        ray.kill(worker)  # one that only cannot be reached would keep its share
-        self._all.append(self._hire())
-        return self._all[-1]
+    def _ask(self, references: Any) -> Any:
+        """Their answers. What cannot be read is no fault of a head's, nor of the worker that says so."""
+        try:
+            return ray.get(references)
+        except RayTaskError as error:
+            if isinstance(error.cause, (StoreError, EncoderError)):
+                raise error.cause from None
+            if isinstance(error.cause, OSError):
+                raise StoreError(
+                    "cannot be read", where=self._reading.store, found=f"{error.cause!r} at a scan worker"
+                ) from error
+            raise
 
-    def _hire(self) -> Any:
-        return ray.remote(ScanWorker).options(**self._options).remote(self._reading, self._threads)
+    def _replace(self, worker: Any) -> None:
+        ray.kill(worker)  # one that only cannot be reached would keep its share
+        self._hire()
+
+    def _hire(self) -> None:
+        worker = ray.remote(ScanWorker).options(**self._options).remote(self._reading, self._threads)
+        self._starting[worker.start.remote()] = _Newcomer(worker=worker)
 
 
 def _lines(error: Exception) -> list[str]:

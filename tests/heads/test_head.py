@@ -81,6 +81,10 @@ def test_unknown_kinds_and_settings_are_named() -> None:
         head_from_json({"kind": "adaptor"})
     with pytest.raises(HeadError, match="no setting 'sise'"):
         head_from_json({"kind": "adapter", "sise": 3})
+    with pytest.raises(HeadError, match=r"bad readout; .* found 'sum'"):
+        head_from_json({"kind": "adapter", "readout": "sum"})
+    with pytest.raises(HeadError, match=r"bad readout; .* found 'mean'"):
+        head_from_json({"kind": "flat-adapter", "readout": "mean"})
     with pytest.raises(HeadError, match="bad size; expected 1 or more; found 0"):
         head_from_json({"kind": "adapter", "size": 0})
     with pytest.raises(HeadError, match="bad shared; expected bool; found 1"):

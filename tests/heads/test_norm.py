@@ -34,6 +34,14 @@ def test_scoring_changes_nothing_and_knows_the_training_data_after_few_steps() -
     torch.testing.assert_close(normed.std(dim=0), torch.ones(3), atol=0.05, rtol=0.0)
 
 
+def test_every_micro_batch_counts_alike_however_many_there_were() -> None:
+    norm, seen = BatchNorm(3), batches(60)
+    for step, x_TF in enumerate(seen):
+        norm(x_TF, step)
+
+    torch.testing.assert_close(norm.mean_F, torch.cat(seen).mean(dim=0), atol=1e-4, rtol=0.0)
+
+
 def test_places_along_a_width_count_like_tokens() -> None:
     (x_TF,) = batches(1)
     x_TFW = x_TF.view(50, 4, 3).transpose(1, 2)

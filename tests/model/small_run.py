@@ -147,6 +147,7 @@ def make_run(store: Store, place: Path, configs: Mapping[str, dict[str, Any]] | 
             {"event": "segment", "trial": end.trial, "rows": end.rows, "score": end.score, "seconds": 0.5}
         )
     for final in scanner.final([end.state for end in ends if end.state is not None]):
+        assert isinstance(final, Final)
         _finish(run, store, final, TrialConfig.from_json(configs[final.trial]).head)
     run.write_leaderboard()
     run.journal.append({"event": "end", "seconds": {"search": 1.5, "total": 2.0}})

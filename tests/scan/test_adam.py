@@ -57,7 +57,7 @@ def test_steps_equal_those_of_adamw(training: TrainingConfig) -> None:
         adam.step(ours)
         for optimiser in optimisers:
             for group in optimiser.param_groups:
-                group["lr"] = training.rate_at(number / 10)
+                group["lr"] = training.rate_at((number - 0.5) / 10)
             optimiser.step()
             optimiser.zero_grad()
 

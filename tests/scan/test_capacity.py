@@ -1,41 +1,115 @@
 """How many heads share a pass is planned by memory."""
 
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
 import torch
 
-from bv_search.heads.config import AdapterHead, HeadShape, PoolingHead
-from bv_search.scan.capacity import LARGEST, free_memory, pack_capacity
+from bv_search.heads.config import AdapterHead, HeadConfig, HeadShape, PooledAdapterHead, PoolingHead
+from bv_search.scan.capacity import LARGEST, free_memory, head_bytes, pack_capacity
+from bv_search.scan.scanner import Scanner
+from bv_search.scan.training import TrainingConfig
+from bv_search.scan.trial import TrialConfig
+from tests.stores import make_class_store
 
 CPU = torch.device("cpu")
 SMALL = HeadShape(layers=3, width=8, outputs=2, per_token=True)
 BERT_LARGE = HeadShape(layers=25, width=1024, outputs=2, per_token=True)
+CLASSES = replace(BERT_LARGE, per_token=False, tokens=512)
+LARGE = AdapterHead(size=386, shared=False)
+
+
+def trials(*heads: HeadConfig, dropout: float = 0.0) -> list[TrialConfig]:
+    return [TrialConfig(head=head, training=TrainingConfig(dropout=dropout)) for head in heads]
 
 
 def test_small_heads_share_as_many_as_is_useful() -> None:
-    assert pack_capacity([PoolingHead()], SMALL, tokens=100, device=CPU) == LARGEST
+    assert pack_capacity(trials(PoolingHead()), SMALL, longest=6, device=CPU) == LARGEST
 
 
-def test_the_largest_head_decides() -> None:
-    both = [PoolingHead(), AdapterHead(size=386, shared=False)]
+def test_the_largest_head_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bv_search.scan.capacity.free_memory", lambda _: 16 << 30)
 
-    assert pack_capacity(both, BERT_LARGE, tokens=16 * 386, device=CPU) == pack_capacity(
-        both[1:], BERT_LARGE, tokens=16 * 386, device=CPU
-    )
+    def capacity(*heads: HeadConfig) -> int:
+        return pack_capacity(trials(*heads), BERT_LARGE, longest=386, device=CPU)
+
+    assert capacity(PoolingHead(), LARGE) == capacity(LARGE) < capacity(PoolingHead())
 
 
 def test_a_head_that_does_not_fit_still_gets_a_pass_of_its_own() -> None:
     giant = AdapterHead(size=10_000_000, shared=False)
 
-    assert pack_capacity([giant], BERT_LARGE, tokens=16 * 386, device=CPU) == 1
+    assert pack_capacity(trials(giant), BERT_LARGE, longest=386, device=CPU) == 1
+
+
+def test_a_head_that_reads_first_tokens_keeps_nothing_of_the_others() -> None:
+    first, mean = AdapterHead(), AdapterHead(readout="mean")
+
+    def kept(head: HeadConfig, shape: HeadShape, longest: int) -> int:
+        return head_bytes(head, shape, dropout=0.0, longest=longest)
+
+    assert kept(first, CLASSES, 386) == kept(first, CLASSES, 1) < kept(mean, CLASSES, 386)
+    assert kept(first, BERT_LARGE, 386) > kept(first, BERT_LARGE, 1), "spans are answered at every token"
+
+
+@pytest.mark.parametrize("head", [PoolingHead(), AdapterHead(), PooledAdapterHead(skip=True)])
+def test_dropout_is_planned_for_whichever_head_may_have_it(head: HeadConfig) -> None:
+    without, with_it = (head_bytes(head, BERT_LARGE, dropout=rate, longest=386) for rate in (0.0, 0.1))
+    assert without < with_it
+
+
+def test_one_trial_with_dropout_says_that_all_may_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bv_search.scan.capacity.free_memory", lambda _: 64 << 30)
+
+    def capacity(drawn: list[TrialConfig]) -> int:
+        return pack_capacity(drawn, BERT_LARGE, longest=386, device=CPU)
+
+    mixed = trials(LARGE) + trials(PoolingHead(), dropout=0.1)
+    assert capacity(mixed) == capacity(trials(LARGE, dropout=0.1)) < capacity(trials(LARGE))
+
+
+def test_a_scanner_plans_for_its_longest_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bv_search.scan.capacity.free_memory", lambda _: 24 << 20)
+    scanner = Scanner(make_class_store(tmp_path / "store", tokens=12).path)
+
+    first, mean = (scanner.capacity(trials(AdapterHead(size=256, readout=r))) for r in ("first", "mean"))
+
+    assert first > mean
 
 
 def test_memory_that_can_be_had_is_less_than_there_is() -> None:
     assert 1 << 28 < free_memory(CPU) < 1 << 50
 
 
-def test_memory_for_blocks_is_not_for_heads() -> None:
-    heads, tokens = [AdapterHead(size=386, shared=False)], 16 * 386
-    alone = pack_capacity(heads, BERT_LARGE, tokens=tokens, device=CPU)
+def test_what_torch_keeps_of_a_gpu_for_itself_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    free = [1 << 30]
+    monkeypatch.setattr(torch.cuda, "empty_cache", lambda: free.append(2 << 30))
+    monkeypatch.setattr(torch.cuda, "mem_get_info", lambda _: (free[-1], 4 << 30))
 
-    beside = pack_capacity(heads, BERT_LARGE, tokens=tokens, device=CPU, reserved=free_memory(CPU))
+    assert free_memory(torch.device("cuda")) == 2 << 30
+
+
+def test_memory_for_blocks_is_not_for_heads() -> None:
+    alone = pack_capacity(trials(LARGE), BERT_LARGE, longest=386, device=CPU)
+
+    beside = pack_capacity(trials(LARGE), BERT_LARGE, longest=386, device=CPU, reserved=free_memory(CPU))
 
     assert beside == 1 < alone
+
+
+def test_a_segment_of_saved_heads_takes_what_was_planned(tmp_path: Path) -> None:
+    """Weights in all their copies: these heads are large, and read one token a window."""
+    store = make_class_store(tmp_path / "store")
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.scan.large_heads", store.path],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert 0.6 * said["planned"] < said["taken"] < 1.05 * said["planned"]

@@ -52,6 +52,16 @@ def test_lanes_cost_about_the_same_and_keep_kinds_together() -> None:
     assert len(kinds[0] & kinds[1]) <= 3, "at most one kind stands in both"
 
 
+def test_heads_that_read_first_tokens_cost_less_than_those_that_read_all() -> None:
+    shape = HeadShape(layers=3, width=12, outputs=2, per_token=False, tokens=50)
+    means = [Head(AdapterHead(size=8, readout="mean"), shape) for _ in range(2)]
+    firsts = [Head(AdapterHead(size=8), shape) for _ in range(20)]
+
+    groups = share_out([*means, *firsts], 2)
+
+    assert all(len({0, 1} & set(group)) == 1 for group in groups)
+
+
 def test_each_lane_has_a_thread_with_cores_of_its_own(two_threads: None) -> None:
     meeting = threading.Barrier(2)
 

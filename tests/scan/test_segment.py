@@ -10,8 +10,9 @@ from safetensors.torch import load
 from bv_search.heads.pack import Pack
 from bv_search.scan.batch import batches
 from bv_search.scan.order import parts
-from bv_search.scan.scanner import Outcome, Scanner, Start
+from bv_search.scan.scanner import Final, Outcome, Scanner, Start
 from bv_search.scan.state import HeadState
+from bv_search.scan.team import Diverged
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from tests.stores import LAYERS, WIDTH, make_class_store, make_span_store
@@ -40,10 +41,11 @@ def weights(outcome: Outcome) -> torch.Tensor:
     [
         {"batch": 16},
         {"batch": 48},
+        {"batch": 48, "schedule": "cosine", "warmup": 0.2},
         {"dropout": 0.3, "label_smoothing": 0.1},
         {"head": {"kind": "xception-mod", "size": 6, "channels": 4, "blocks": 1}},
     ],
-    ids=["a step each", "steps of three", "dropout", "batch norm"],
+    ids=["a step each", "steps of three", "a schedule", "dropout", "batch norm"],
 )
 def test_two_segments_give_what_one_gives(store: Store, settings: dict[str, Any]) -> None:
     """Cut in the middle of a batch, too: pending gradients travel with the head, and so do statistics."""
@@ -100,12 +102,39 @@ def test_only_the_heads_that_are_asked_for_are_scored(store: Store) -> None:
     assert unscored.score is None
 
 
+@pytest.mark.parametrize("schedule", ["constant", "linear", "cosine"])
+@pytest.mark.parametrize("warmup", [0.0, 0.5])
+def test_a_head_of_one_step_learns(store: Store, schedule: str, warmup: float) -> None:
+    head = start(batch=208, schedule=schedule, warmup=warmup)
+    fresh = HeadState.fresh(head.trial, head.config, Scanner(store.path).shape)
+
+    (outcome,) = Scanner(store.path).segment([head], 13, score=())
+    state = HeadState.from_bytes(outcome.state or b"")
+
+    assert state.steps == 1
+    assert not torch.allclose(state.weights["branches.0.down_HA"], fresh.weights["branches.0.down_HA"])
+
+
+def test_the_last_score_of_a_head_whose_answers_are_no_numbers_is_a_failure(store: Store) -> None:
+    scanner = Scanner(store.path)
+    broken, kept = scanner.segment([start("broken", learning_rate=1e30), start("kept")], 1, score=())
+
+    lost, final = scanner.final([broken.state or b"", kept.state or b""])
+
+    assert str(lost) == "diverged: answers not finite at micro-batch 1"
+    assert isinstance(lost, Diverged)
+    assert lost.trial == "broken"
+    assert isinstance(final, Final)
+    assert final.trial == "kept"
+
+
 def test_final_answers_cover_both_roles(store: Store) -> None:
     scanner = Scanner(store.path)
     (outcome,) = scanner.segment([start(epochs=4)], 52, score=["a"])
 
     (final,) = scanner.final([outcome.state or b""])
 
+    assert isinstance(final, Final)
     assert final.select.score == outcome.score
     assert len(final.report.logits) == store.split("dev").windows
     assert final.report.interval[0] <= final.report.score <= final.report.interval[1]
@@ -120,6 +149,7 @@ def test_statistics_are_saved_with_a_head_and_not_counted_among_its_parameters(s
 
     (final,) = scanner.final([outcome.state or b""])
 
+    assert isinstance(final, Final)
     statistics = {name for name in state.weights if name.endswith((".mean_F", ".variance_F"))}
     assert state.mean.keys() == state.weights.keys() - statistics
     assert len(statistics) == 2 * 7

@@ -11,9 +11,10 @@ import pytest
 import torch
 
 from bv_search.encoder.checkpoint import load_encoder
+from bv_search.encoder.encoder import Encoded, Encoder
 from bv_search.errors import EncoderError, StoreError
 from bv_search.scan.ground import head_shape
-from bv_search.scan.scanner import Scanner, Start
+from bv_search.scan.scanner import Final, Scanner, Start
 from bv_search.scan.segment import TrainSplit, train_segment
 from bv_search.scan.state import HeadState
 from bv_search.scan.trial import TrialConfig
@@ -111,6 +112,26 @@ def test_one_block_is_made_at_a_time(extract: Extract, monkeypatch: pytest.Monke
         assert len(made) == count
 
 
+def test_it_rounds_nothing_off_where_heads_may(extract: Extract, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, live = pair_of(extract)
+    seen = []
+    encode = Encoder.encode
+
+    def watched(encoder: Encoder, *windows: Any, **more: Any) -> Encoded:
+        seen.append(torch.get_float32_matmul_precision())
+        return encode(encoder, *windows, **more)
+
+    monkeypatch.setattr(Encoder, "encode", watched)
+    torch.set_float32_matmul_precision("high")
+    try:
+        next(live.split("train").blocks())
+        Scanner(live.path).rates()
+        assert torch.get_float32_matmul_precision() == "high"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert set(seen) == {"highest"}
+
+
 def test_an_overflow_is_refused_with_its_channel(extract: Extract, hot: Path) -> None:
     store = Store.open(extract(encoder=str(hot), format="none").store)
     live = live_store(store, load_encoder(hot))
@@ -144,6 +165,7 @@ def test_a_scanner_trains_and_scores_without_a_file_of_hidden_states(extract: Ex
     assert live == stored
     assert live.state is not None
     (final,) = scanner.final([live.state])
+    assert isinstance(final, Final)
     assert final.select.score == live.score
     with pytest.raises(StoreError, match="is missing"):
         Scanner(place, source=STORE).segment([start], 2, score=["a"])

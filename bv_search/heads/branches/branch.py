@@ -40,9 +40,6 @@ class Branch(nn.Module, ABC):
         (a diverged one beside it included), beyond the rounding of a wider matmul.
         """
 
-    def forward(self, hidden_LTH: Tensor, windows: Windows) -> Tensor:
-        return self.fused([self], hidden_LTH, windows)[0]
-
     def drop(self, features: Tensor, windows: Windows, part: int = 0) -> Tensor:
         """What the dense layer sees of the features: all of them while scoring."""
         if self.dropout is None or windows.step is None:

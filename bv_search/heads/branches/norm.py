@@ -8,7 +8,6 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 EPSILON = 1e-3  # Keras's, as in the source work
-LEAST_SHARE = 0.05  # of the newest micro-batch, once there were many
 
 
 class BatchNorm(nn.Module):
@@ -44,6 +43,6 @@ class BatchNorm(nn.Module):
             self.scale_F,
             self.shift_F,
             training=step is not None and not alone,
-            momentum=max(1.0 / ((step or 0) + 1), LEAST_SHARE),
+            momentum=1.0 / ((step or 0) + 1),
             eps=EPSILON,
         )

@@ -73,9 +73,8 @@ class FlatAdapterHead(HeadConfig):
     kind: ClassVar[str] = "flat-adapter"
     for_windows: ClassVar[bool] = True
 
-    readout: Literal["sum"] = (
-        "sum"  # of what each position adds to the answer: the dense layer on all of them
-    )
+    # of what each position adds to the answer: the dense layer on all of them
+    readout: Literal["sum"] = "sum"  # type: ignore[assignment]
     size: int = 64  # outputs of the bottleneck
     tokens: int = 128  # positions that the dense layer has weights for; padding adds nothing
 

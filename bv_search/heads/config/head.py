@@ -17,7 +17,8 @@ class HeadConfig:
     for_windows: ClassVar[bool] = False  # it answers for a whole window, never for each token
     narrowest: ClassVar[int] = 1  # the least width of the hidden states that it can work on
 
-    readout: Readout = "first"  # which token of a window answers for it, where a store holds them all
+    # which token of a window answers for it, where a store holds them all
+    readout: Literal["first", "mean"] = "first"
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))

@@ -1,0 +1,34 @@
+"""A process of its own: a segment of large saved heads, and what memory it took beside what was planned."""
+
+import json
+import sys
+
+from bv_search.bench.memory import forget_peak, peak, resident
+from bv_search.heads.config import AdapterHead, HeadConfig, PoolingHead
+from bv_search.scan.capacity import head_bytes
+from bv_search.scan.scanner import Scanner, Start
+from bv_search.scan.training import TrainingConfig
+from bv_search.scan.trial import TrialConfig
+
+LARGE = AdapterHead(size=40_000, shared=False)
+TRIALS = ("a", "b", "c")
+
+
+def main(place: str) -> None:
+    scanner = Scanner(place, device="cpu", threads=1)
+    scanner.segment([_start("small", PoolingHead())], 3, score=["small"])  # torch's first steps
+    forget_peak()
+    before = resident()
+    saved = [scanner.segment([_start(trial, LARGE)], 1, score=())[0].state or b"" for trial in TRIALS]
+    scanner.segment(saved, 3, score=TRIALS)
+    planned = len(TRIALS) * head_bytes(LARGE, scanner.shape, dropout=0.0, longest=1)
+    print(json.dumps({"taken": peak() - before, "planned": planned}))  # noqa: T201
+
+
+def _start(trial: str, head: HeadConfig) -> Start:
+    """With pending gradients after one micro-batch."""
+    return Start(trial=trial, config=TrialConfig(head=head, training=TrainingConfig(batch=32)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

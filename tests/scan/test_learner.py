@@ -1,0 +1,53 @@
+"""A learner's steps: when one is due, and at which rate."""
+
+import pytest
+import torch
+
+from bv_search.heads.config import HeadShape, PoolingHead
+from bv_search.scan.learner import Learner
+from bv_search.scan.state import HeadState
+from bv_search.scan.training import TrainingConfig
+from bv_search.scan.trial import TrialConfig
+
+SHAPE = HeadShape(layers=2, width=4, outputs=2, per_token=True)
+
+
+def learner(*, windows: int, **training: object) -> Learner:
+    config = TrialConfig(
+        head=PoolingHead(), training=TrainingConfig.from_json({"learning_rate": 1.0, **training})
+    )
+    state = HeadState.fresh("a", config, SHAPE)
+    return Learner.attach(state, windows=windows, device=torch.device("cpu"))
+
+
+def steps(each: Learner) -> list[tuple[int, float]]:
+    """The position of each step, and its rate."""
+    found = []
+    for _ in range(each.total):
+        each.saw(16)
+        if each.due:
+            found.append((each.position, round(each.rate(), 4)))
+    return found
+
+
+def test_a_rate_is_what_its_schedule_says_in_the_middle_of_the_step() -> None:
+    assert steps(learner(windows=64, schedule="linear")) == [(1, 0.875), (2, 0.625), (3, 0.375), (4, 0.125)]
+    assert steps(learner(windows=64, schedule="linear", batch=32)) == [(2, 0.75), (4, 0.25)]
+    assert steps(learner(windows=64, warmup=0.5)) == [(1, 0.25), (2, 0.75), (3, 1.0), (4, 1.0)]
+
+
+def test_a_pass_ends_with_a_step_of_what_is_left() -> None:
+    two_passes = learner(windows=80, schedule="linear", batch=64, epochs=2)
+    assert steps(two_passes) == [(4, 0.8), (5, 0.55), (9, 0.3), (10, 0.05)]
+
+
+@pytest.mark.parametrize("schedule", ["constant", "linear", "cosine"])
+@pytest.mark.parametrize("warmup", [0.0, 0.3])
+def test_no_step_is_without_a_rate(schedule: str, warmup: float) -> None:
+    for windows, batch in ((16, 16), (64, 64), (80, 32)):
+        for _, rate in steps(learner(windows=windows, schedule=schedule, warmup=warmup, batch=batch)):
+            assert 0.0 < rate <= 1.0
+
+
+def test_a_constant_rate_is_constant() -> None:
+    assert {rate for _, rate in steps(learner(windows=80, epochs=3))} == {1.0}
