@@ -20,7 +20,7 @@ class TuneConfig:
     more: bool = False  # `trials` more than the resumed run has
     time_budget: float | None = None  # seconds
     data_fraction: float | None = None  # of the train split, for every head; None: as the space says
-    pack: str = AUTO  # heads that share a pass, or auto: by memory
+    pack: str | None = None  # heads that share a pass, or auto, the default: by memory
     source: str = AUTO  # of hidden states: store, live, or auto: the faster one
     memory: int | None = None  # bytes of blocks that a scan worker keeps; None: as many as there are
     workers: int | None = None  # scan workers; None: one per GPU, or one

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from bv_search.scan.order import pass_length
 from bv_search.scan.trial import TrialConfig
@@ -52,15 +53,25 @@ class Pool:
     def retry(self, order: Order) -> None:
         self._retries.append(order)
 
-    def next_order(self, *, full_only: bool) -> Order | None:
-        """A pack that is full, or else, if asked, the heads that are least far: more join them further on."""
+    def next_full(self) -> Order | None:
+        """A pack that is full, or one to be repeated."""
         if self._retries:
             return self._retries.pop()
-        groups = self._groups()
-        for group in groups:
-            if len(group) >= self._pack:
-                return self._take(group[: self._pack])
-        return self._take(groups[0]) if groups and not full_only else None
+        group = self._full_group()
+        return self._take(group[: self._pack]) if group else None
+
+    def next_share(self, workers: int) -> Order | None:
+        """Once no more can come: what one of so many idle workers takes of the heads that go together.
+
+        The least far go first: more join them further on.
+        """
+        if self._retries:
+            return self._retries.pop()
+        group = self._full_group() or next(iter(self._groups()), None)
+        return self._take(group[: min(self._pack, ceil(len(group) / workers))]) if group else None
+
+    def _full_group(self) -> list[Waiting] | None:
+        return next((group for group in self._groups() if len(group) >= self._pack), None)
 
     def _groups(self) -> list[list[Waiting]]:
         """Heads that read the same rows next, by position."""

@@ -18,6 +18,7 @@ from bv_search.store.store import Store
 
 STATES = "states"
 MIRROR_SECONDS = 5.0
+LONGEST_SECONDS = 300.0  # between tries, while MLflow cannot be reached: each try holds the search up
 
 
 class Recorder:
@@ -29,6 +30,7 @@ class Recorder:
         self._mirror = mirror
         self._states = run.path / STATES
         self._mirrored = 0.0
+        self._pause = MIRROR_SECONDS
 
     def suggested(self, trial: str, config: Mapping[str, Any]) -> None:
         self._append("suggest", trial, config=dict(config))
@@ -82,8 +84,9 @@ class Recorder:
 
     def mirror(self) -> None:
         """Bring MLflow up to date, now and then: it is a copy, and the search need not wait for it."""
-        if time.monotonic() - self._mirrored > MIRROR_SECONDS:
-            self._mirror.sync()
+        if time.monotonic() - self._mirrored > self._pause:
+            reached = self._mirror.sync()
+            self._pause = MIRROR_SECONDS if reached else min(2 * self._pause, LONGEST_SECONDS)
             self._mirrored = time.monotonic()
 
     def _append(self, event: str, trial: str, **more: Any) -> None:

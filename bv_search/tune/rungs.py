@@ -1,4 +1,8 @@
-"""Where heads stop to be compared: positions, in micro-batches, at which a segment ends."""
+"""Where heads stop to be compared: positions, in micro-batches, at which a segment ends.
+
+Ray's ASHA multiplies its first rung by the reduction to have the next. Stops are found in the same way: one
+that was a micro-batch short of a rung would be judged by nobody.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -36,6 +40,13 @@ def plan_rungs(configs: Iterable[TrialConfig], windows: int, *, halving: bool) -
     """Rungs for whatever heads a space can draw; none without a scheduler that would use them."""
     bare = Rungs(windows=windows, positions=(), last=0)
     last = max(bare.end(config) for config in configs)
-    rungs = {ceil(last / REDUCTION**n) for n in range(1, RUNGS + 1)} if halving else set()
-    positions = tuple(sorted(rung for rung in rungs if FLOOR <= rung < last))
+    positions = _halvings(last) if halving else ()
     return Rungs(windows=windows, positions=positions, last=last)
+
+
+def _halvings(last: int) -> tuple[int, ...]:
+    for count in range(RUNGS, 0, -1):
+        first = ceil(last / REDUCTION**count)
+        if FLOOR <= first < last:
+            return tuple(first * REDUCTION**n for n in range(count))
+    return ()

@@ -1,8 +1,10 @@
 """The search: a study, its scan workers and trials, from the first suggestion to the leaderboard."""
 
 import os
+import shutil
 import time
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -12,13 +14,14 @@ from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialSch
 
 from bv_search.cluster import machines, ray_session
 from bv_search.command import Progress
+from bv_search.errors import EncoderError, RunError
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.trial import FAILED
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import AUTO, STORE
-from bv_search.source.choice import compare_sources
+from bv_search.source.choice import Choice, compare_sources
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.desk import Desk
@@ -63,13 +66,15 @@ def run(config: TuneConfig, progress: Progress) -> Run:
     """Search, and leave a run folder whose trials have weights, predictions and scores."""
     clock = Clock()
     study = open_study(config)
-    with study.run.writing(), MlflowMirror(study.run).guarded() as mirror:
+    with study.run.writing(), _mirror(study, begun=not config.resume).guarded() as mirror:
+        if study.changes:
+            study.run.change_study(**study.changes)
         recorder = Recorder(study.run, study.store, mirror)
         past = read_past(study.run.events())
-        with ray_session():
+        with ray_session(), _hire(config, study, progress) as crew:
             configs = [TrialConfig.from_json(corner) for corner in study.space.corners()]
-            crew = _hire(config, study, progress)
-            pack = crew.capacity(configs) if config.pack == AUTO else int(config.pack)
+            asked = study.run.study.pack
+            pack = crew.capacity(configs) if asked == AUTO else int(asked)
             clock.note("start")
             windows = study.store.splits("train")[0].windows
             rungs = plan_rungs(configs, windows, halving=study.run.study.scheduler == "asha")
@@ -89,11 +94,20 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             desk.finish(pack)
             clock.note("score")
             memory = {"peak_scan_worker": crew.peak_memory()}
-            crew.dismiss()
         recorder.ended({**clock.total(), "scan": desk.scan_seconds}, memory)
         _register(study.run, mirror, progress)
     progress.close()
     return study.run
+
+
+def _mirror(study: OpenStudy, *, begun: bool) -> MlflowMirror:
+    """A run that was just begun is not left behind where MLflow cannot be reached: its name stays free."""
+    try:
+        return MlflowMirror(study.run)
+    except RunError:
+        if begun:
+            shutil.rmtree(study.run.path)
+        raise
 
 
 def _hire(config: TuneConfig, study: OpenStudy, progress: Progress) -> Crew:
@@ -102,16 +116,25 @@ def _hire(config: TuneConfig, study: OpenStudy, progress: Progress) -> Crew:
     place, choice = study.store.path, study.choice
     measured = choice.source == AUTO
     reading = Reading(store=place, source=STORE if measured else choice.source, window=config.memory)
-    crew = Crew(reading, share, progress.say)
-    if measured:
-        choice = compare_sources(study.store, crew.rates())
-        study.run.change_study(source=choice.source)
-    if choice.source != reading.source:
-        crew.dismiss()
-        crew = Crew(replace(reading, source=choice.source), share, progress.say)
-    if choice.why:
-        progress.say(str(choice))
+    with ExitStack() as hired:
+        crew = hired.enter_context(Crew(reading, share, progress.say))
+        if measured:
+            choice = _measured(study.store, crew)
+            study.run.change_study(source=choice.source)
+        if choice.source != reading.source:
+            hired.close()
+            crew = hired.enter_context(Crew(replace(reading, source=choice.source), share, progress.say))
+        if choice.why:
+            progress.say(str(choice))
+        hired.pop_all()
     return crew
+
+
+def _measured(store: Store, crew: Crew) -> Choice:
+    try:
+        return compare_sources(store, crew.rates())
+    except EncoderError as error:  # on another machine than this one, say
+        return Choice(source=STORE, why=f"its encoder cannot be measured: {error}")
 
 
 def _register(run: Run, mirror: MlflowMirror, progress: Progress) -> None:

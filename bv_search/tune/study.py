@@ -1,7 +1,7 @@
 """Opening a study: all that can be wrong with what the user asked for is found here, before any work."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ class OpenStudy:
     space: Space
     store: Store
     choice: Choice  # of the source
+    changes: Mapping[str, Any] = field(default_factory=dict)  # of a resumed study, once it may be written to
 
 
 def open_study(config: TuneConfig) -> OpenStudy:
@@ -110,7 +111,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
         scheduler=config.scheduler or DEFAULT_SCHEDULER,
         trials=trials,
         seed=config.seed or 0,
-        pack=str(config.pack),
+        pack=config.pack or AUTO,
         data_fraction=config.data_fraction or 1.0,
         encoder_parameters=store.encoder_parameters,
         baseline=asdict(baseline) if baseline else None,
@@ -121,7 +122,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
 
 
 def _resume(config: TuneConfig) -> OpenStudy:
-    """Go on with a run as it was begun; only the number of trials may change, and how the store is read."""
+    """Go on with a run as it was begun; only what changes no result may change, and the number of trials."""
     run = Run.open(config.runs / str(config.name))
     study = run.study
     source = {key: value for key, value in study.space.items() if key != "name"}
@@ -139,9 +140,9 @@ def _resume(config: TuneConfig) -> OpenStudy:
         )
     trials = _resumed_trials(config, study, space)
     choice = choose_source(study.source if config.source == AUTO else config.source, store)
-    if (trials, choice.source, place) != (study.trials, study.source, study.store):
-        run.change_study(trials=trials, source=choice.source, store=place)
-    return OpenStudy(run=run, space=space, store=store, choice=choice)
+    now = {"trials": trials, "source": choice.source, "store": place, "pack": config.pack or study.pack}
+    changes = {key: value for key, value in now.items() if value != getattr(study, key)}
+    return OpenStudy(run=run, space=space, store=store, choice=choice, changes=changes)
 
 
 def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:

@@ -1,10 +1,13 @@
 """The pool decides which heads go together."""
 
+from types import SimpleNamespace
+
 import pytest
+from ray.tune.schedulers import AsyncHyperBandScheduler
 
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.pool import Order, Pool, Waiting
-from bv_search.tune.rungs import Rungs, plan_rungs
+from bv_search.tune.rungs import REDUCTION, Rungs, plan_rungs
 
 
 def config(**settings: object) -> TrialConfig:
@@ -26,20 +29,43 @@ def names(order: Order | None) -> list[str]:
 
 
 def test_rungs_are_ninths_and_thirds_of_the_longest_head(rungs: Rungs) -> None:
-    assert (rungs.positions, rungs.last) == ((126, 376), 1126)
-    assert [rungs.next_stop(position, config()) for position in (0, 126, 376)] == [126, 376, 563]
-    assert rungs.next_stop(376, config(epochs=2)) == 1126
+    assert (rungs.positions, rungs.last) == ((126, 378), 1126)
+    assert [rungs.next_stop(position, config()) for position in (0, 126, 378)] == [126, 378, 563]
+    assert rungs.next_stop(378, config(epochs=2)) == 1126
     assert plan_rungs([config()], 9000, halving=False).next_stop(0, config()) == 563
     assert plan_rungs([config()], 900, halving=True).positions == (), "too few steps to tell heads apart"
+
+
+@pytest.mark.parametrize("windows", [800, 2000, 3008, 3300, 9000])
+def test_heads_stop_where_asha_judges_them(windows: int) -> None:
+    """Of nine heads that come to a rung one after another, each worse than the last, the first goes on."""
+    plan = plan_rungs([config(epochs=3)], windows, halving=True)
+    asha = AsyncHyperBandScheduler(
+        time_attr="position",
+        metric="score",
+        mode="max",
+        grace_period=plan.positions[0],
+        max_t=plan.last,
+        reduction_factor=REDUCTION,
+    )
+    trials = [SimpleNamespace(trial_id=str(n)) for n in range(9)]
+    for trial in trials:
+        asha.on_trial_add(None, trial)
+
+    for position in plan.positions:
+        said = [
+            asha.on_trial_result(None, t, {"position": position, "score": -int(t.trial_id)}) for t in trials
+        ]
+        assert said.count(AsyncHyperBandScheduler.STOP) == 8
 
 
 def test_a_pack_goes_when_it_is_full(rungs: Rungs) -> None:
     pool = Pool(rungs, pack=2)
     pool.park(waiting("a"))
-    assert pool.next_order(full_only=True) is None
+    assert pool.next_full() is None
     pool.park(waiting("b"))
 
-    order = pool.next_order(full_only=True)
+    order = pool.next_full()
 
     assert names(order) == ["a", "b"]
     assert order is not None
@@ -52,9 +78,18 @@ def test_what_waits_goes_once_no_more_can_come_the_least_far_first(rungs: Rungs)
     for head in (waiting("far", 126), waiting("near"), waiting("far too", 126)):
         pool.park(head)
 
-    assert names(pool.next_order(full_only=False)) == ["near"]
-    assert names(pool.next_order(full_only=False)) == ["far", "far too"]
-    assert pool.next_order(full_only=False) is None
+    assert names(pool.next_share(1)) == ["near"]
+    assert names(pool.next_share(1)) == ["far", "far too"]
+    assert pool.next_share(1) is None
+
+
+def test_what_waits_is_shared_by_the_workers_that_are_idle(rungs: Rungs) -> None:
+    pool = Pool(rungs, pack=64)
+    for number in range(7):
+        pool.park(waiting(str(number)))
+
+    assert [len(names(pool.next_share(idle))) for idle in (3, 2, 1)] == [3, 2, 2]
+    assert pool.next_share(1) is None
 
 
 def test_survivors_of_several_packs_merge(rungs: Rungs) -> None:
@@ -62,12 +97,12 @@ def test_survivors_of_several_packs_merge(rungs: Rungs) -> None:
     for trial in "abcd":
         pool.park(waiting(trial))
     for _ in range(2):
-        pool.next_order(full_only=True)
+        pool.next_full()
 
     pool.park(waiting("a", 126))
     pool.park(waiting("d", 126))
 
-    assert names(pool.next_order(full_only=True)) == ["a", "d"]
+    assert names(pool.next_full()) == ["a", "d"]
 
 
 def test_heads_on_less_data_go_along_up_to_their_end(rungs: Rungs) -> None:
@@ -75,7 +110,7 @@ def test_heads_on_less_data_go_along_up_to_their_end(rungs: Rungs) -> None:
     pool.park(waiting("little", data_fraction=0.1))
     pool.park(waiting("all"))
 
-    order = pool.next_order(full_only=True)
+    order = pool.next_full()
 
     assert order is not None
     assert (order.stop, set(order.score)) == (57, {"little"})
@@ -86,7 +121,7 @@ def test_after_the_first_pass_heads_share_only_with_their_own_kind(rungs: Rungs)
     pool.park(waiting("small", 126, data_fraction=0.2, epochs=2))
     pool.park(waiting("large", 126, epochs=2))
 
-    assert pool.next_order(full_only=True) is None
+    assert pool.next_full() is None
 
 
 def test_a_lost_order_is_taken_apart_until_one_head_is_left(rungs: Rungs) -> None:
@@ -105,4 +140,4 @@ def test_a_trial_that_was_ended_is_dropped(rungs: Rungs) -> None:
     pool.drop("a")
     pool.drop("never here")
 
-    assert pool.next_order(full_only=False) is None
+    assert pool.next_share(1) is None

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import sys
 import time
@@ -11,10 +12,11 @@ from typing import Any
 import pytest
 
 from bv_search.command import Progress
-from bv_search.errors import OutputError, RunError, UserError
+from bv_search.errors import OutputError, RunError, StoreError, UserError
 from bv_search.heads.head import Head
 from bv_search.run.folder import Run
 from bv_search.run.predictions import read_predictions
+from bv_search.run.trial import DONE, STOPPED
 from bv_search.store.store import Store
 from bv_search.tune import worker
 from bv_search.tune.config import TuneConfig
@@ -143,6 +145,42 @@ def test_a_search_of_which_every_head_fails_says_why(class_store: Store, tmp_pat
     assert describe(run).count("failed: diverged") == 2
     said = to_json(run)
     assert (said["failed"], said["best"], said["smallest"]) == (2, None, None)
+
+
+def test_a_store_that_cannot_be_read_costs_no_trial(
+    small_space: str, class_store: Store, tmp_path: Path
+) -> None:
+    place = tmp_path / "store"
+    shutil.copytree(class_store.path, place)
+    block = place / "train" / "blocks" / "00000.npy"
+    whole = block.read_bytes()
+    block.write_bytes(whole[:-8] + bytes(8))
+    config = ask(small_space, Store.open(str(place), verify=False), tmp_path)
+
+    with pytest.raises(StoreError, match=f"{block.name}.*damaged"):
+        search(config, QUIET)
+    block.write_bytes(whole)
+    run = search(TuneConfig(name="it", resume=True, runs=config.runs), QUIET)
+
+    assert {record.status for record in run.trials()} <= {DONE, STOPPED}
+    assert len(run.trials()) == 6
+
+
+def test_where_mlflow_cannot_be_reached_nothing_is_begun_or_changed(
+    small_space: str, class_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = ask(small_space, class_store, tmp_path, trials=2)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+        with pytest.raises(RunError, match=re.escape("127.0.0.1:9")):
+            search(config, QUIET)
+    run = search(config, QUIET)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+        with pytest.raises(RunError, match=re.escape("127.0.0.1:9")):
+            search(TuneConfig(name="it", resume=True, runs=config.runs, trials=8, more=True), QUIET)
+
+    assert Run.open(run.path).study.trials == 2
 
 
 def test_heads_are_scored_on_every_worker(

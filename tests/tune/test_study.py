@@ -64,10 +64,17 @@ def test_a_space_that_was_edited_is_refused(begun: OpenStudy, space: str) -> Non
         resume(begun, space=space)
 
 
+def test_a_run_changes_only_once_it_may_be_written_to(begun: OpenStudy) -> None:
+    resumed = resume(begun, trials=8, more=True, pack="2")
+    assert resumed.changes == {"trials": begun.run.study.trials + 8, "pack": "2"}
+    assert resume(begun).run.study == begun.run.study
+    assert resume(begun).changes == {}
+
+
 def test_a_store_may_have_moved_but_not_changed(begun: OpenStudy, span_store: Store, tmp_path: Path) -> None:
     moved = tmp_path / "moved"
     shutil.copytree(begun.store.path, moved)
-    assert resume(begun, store=str(moved)).run.study.store == str(moved)
-    assert resume(begun).store.path == str(moved)
+    resumed = resume(begun, store=str(moved))
+    assert (resumed.store.path, resumed.changes) == (str(moved), {"store": str(moved)})
     with pytest.raises(RunError, match="made on another store"):
         resume(begun, store=span_store.path)

@@ -81,6 +81,8 @@ with ray_session():
         head = TrialConfig.from_json({"head": {"kind": "adapter", "size": size}})
         crew.submit(Job(method="segment", arguments=([("it", head)], 13, {"it"}), about=size))
         (end,) = crew.finished(wait=None)
+        while not crew.idle:
+            crew.finished(wait=None)
         print(end.result)
 """
 
