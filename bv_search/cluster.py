@@ -2,11 +2,13 @@
 
 import logging
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from bv_search.command import CALM_THREADS
+from bv_search.errors import UserError
 
 SETTINGS = {
     **CALM_THREADS,
@@ -16,6 +18,7 @@ SETTINGS = {
     "RAY_memory_monitor_refresh_ms": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
 }
+CONNECT_SECONDS = 10.0
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray's servers listen on every interface unless the node's own address is 127.0.0.1. Asked for that
 address by name, Ray replaces it by a public one; by this setting, made for other systems, it takes it."""
@@ -41,7 +44,7 @@ def ray_session() -> Iterator[None]:
                 address="local", include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR
             )
         else:
-            ray.init(logging_level=logging.ERROR, log_to_driver=False)
+            _join(os.environ["RAY_ADDRESS"])
     try:
         yield
     finally:
@@ -53,6 +56,29 @@ def machines() -> list[dict[str, Any]]:
     import ray
 
     return [dict(node["Resources"]) for node in ray.nodes() if node["Alive"]]
+
+
+def _join(address: str) -> None:
+    import ray
+
+    try:
+        _knock(address)
+        ray.init(logging_level=logging.ERROR, log_to_driver=False)
+    except (OSError, RuntimeError, ValueError) as error:  # nobody there; another version of Ray; no address
+        raise UserError(
+            "the Ray cluster cannot be joined",
+            where=f"RAY_ADDRESS={address}",
+            expected="HOST:PORT of a cluster that runs this version of Ray, or auto",
+            found=error,
+            do="correct RAY_ADDRESS, or unset it to work on this machine",
+        ) from error
+
+
+def _knock(address: str) -> None:
+    """Ray asks for minutes where nobody answers."""
+    host, _, port = address.rpartition(":")
+    if port.isdecimal() and "/" not in host:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
 
 
 @contextmanager

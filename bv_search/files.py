@@ -132,8 +132,8 @@ def folder_being_made(path: Path) -> Iterator[Path]:
     """A folder that appears under `path` only once the block has ended well."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
     try:
+        part.mkdir(parents=True)
         yield part
         for file in sorted(part.rglob("*")):
             _sync(file)

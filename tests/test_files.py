@@ -43,6 +43,13 @@ def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> Non
         write_text(tmp_path / "file" / "below", "x")
 
 
+@pytest.mark.parametrize("place", ["file/below", "x" * 300, "/proc/made", "/sys/made"])
+def test_a_folder_that_cannot_be_made_is_one_clear_line(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(OutputError, match="cannot be written"), folder_being_made(tmp_path / place):
+        pass
+
+
 def test_a_folder_appears_only_when_it_is_whole(tmp_path: Path) -> None:
     def fail() -> None:
         with folder_being_made(tmp_path / "made") as part:

@@ -9,9 +9,7 @@ import pyarrow as pa
 from bv_search.model.combine import Method, Votes, max_of, mean_of, methods_of
 from bv_search.tasks.task import Task
 
-SIZES = (1, 2, 3, 4, 6, 8, 12, 16)  # how many of the best heads go into a maximum or a mean
 ROUNDS = 12  # of greedy selection
-POOL = 12  # heads that greedy selection chooses from
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,7 +76,7 @@ def _single(panel: Panel) -> Choice:
 def _fixed(panel: Panel, method: Method, tell: Tell) -> Iterator[Choice]:
     """The best heads, as many as there are sizes, with the encoder and without."""
     combine = max_of if method is Method.MAX else mean_of
-    for size in [size for size in SIZES if size <= len(panel.heads)]:
+    for size in sizes(len(panel.heads)):
         for extra in [(), (panel.encoder,)] if panel.encoder is not None else [()]:
             members = (*range(size), *extra)
             if len(members) < 2:
@@ -88,9 +86,15 @@ def _fixed(panel: Panel, method: Method, tell: Tell) -> Iterator[Choice]:
             yield Choice(method=method, members=tuple((member, 1.0) for member in members), score=score)
 
 
+def sizes(heads: int) -> list[int]:
+    """How many of the best go into a maximum or a mean: 1, 2, 3, 4, 6, 8, 12, 16, 24, …, and all."""
+    steps = {base << power for base in (1, 3) for power in range(heads.bit_length())}
+    return sorted({size for size in steps if size <= heads} | {heads})
+
+
 def _greedy(panel: Panel, tell: Tell) -> Choice:
     """Forward selection with replacement (Caruana et al., 2004): add what helps the mean most."""
-    pool = [*panel.heads[:POOL], *([panel.encoder] if panel.encoder is not None else [])]
+    pool = range(len(panel.logits))
     start = max(pool, key=panel.score_alone)
     chosen, score = [start], panel.score_alone(start)
     total = panel.votes[start].values.copy()

@@ -30,11 +30,11 @@ def registered_name(task: Task) -> str:
     return f"bv_search-{task.name}"
 
 
-def register(model: Model, mirror: MlflowMirror, *, bundle: bool = False) -> Registered | None:
+def register(model: Model, mirror: MlflowMirror) -> Registered | None:
     """The new version, or None where MLflow could not be reached (`mirror.trouble` says why)."""
     try:
         with reaching(mirror.uri), tempfile.TemporaryDirectory() as folder:
-            saved = model.save_pretrained(Path(folder) / "model", bundle=bundle)
+            saved = model.save_pretrained(Path(folder) / "model")
             return _log(model, mirror, saved)
     except RunError as error:
         mirror.trouble = str(error)

@@ -22,10 +22,19 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--store", metavar="STORE", help="answer the report rows of this store")
     parser.add_argument("--data", metavar="FILE", help="answer these rows; of a folder its report rows")
-    parser.add_argument("--encoder", metavar="FOLDER", help="where the model's encoder is now")
-    parser.add_argument("--out", metavar="FILE", help="a new file ending in .json, .jsonl or .tsv")
+    parser.add_argument(
+        "--encoder",
+        metavar="FOLDER",
+        help="where the model's encoder is now, for --data or a store that keeps no hidden states",
+    )
+    parser.add_argument(
+        "--out",
+        metavar="FILE",
+        help="a new file ending in .json, .jsonl or .tsv "
+        "(default: predictions/MODEL-NAME in RUN|HEAD, replaced; NAME is that of --data's or --store's file)",
+    )
     parser.add_argument("--overwrite", action="store_true", help="replace --out if it exists")
-    parser.add_argument("--device", default="auto", help="auto, cpu, cuda … (default: auto)")
+    parser.add_argument("--device", default="auto", help="of the encoder: auto, cpu, cuda … (default: auto)")
 
 
 def command(args: Namespace, progress: Progress) -> Result:

@@ -26,7 +26,7 @@ class PredictConfig:
     store: str | None = None  # answer the report rows of this store, by its hidden states
     data: str | None = None  # answer the rows of this file (a folder: its report rows), by way of the encoder
     encoder: str | None = None  # where the model's encoder is now
-    out: str | None = None  # .json, .jsonl or .tsv; by default beside the model
+    out: str | None = None  # .json, .jsonl or .tsv; by default in the folder predictions of `place`
     overwrite: bool = False
     device: str = "auto"
 
@@ -69,8 +69,9 @@ def run(config: PredictConfig, progress: Progress) -> PredictResult:
 
 
 def default_out(config: PredictConfig, model: Model) -> Path:
-    """One file per model and source, which the next run of the same command replaces."""
-    source = Path(config.data or config.store or "own-report").stem
+    """One file per model and name of a source, which the next run of the same command replaces."""
+    named = config.data or config.store
+    source = Path(named).resolve().name if named else "own-report"  # whole: of mrpc-0.3 the stem is mrpc-0
     name = f"{model.name.replace('/', '-')}-{source}{default_suffix(model.task.kind)}"
     return Path(config.place) / "predictions" / name
 
@@ -86,8 +87,21 @@ def _answer(config: PredictConfig, model: Model, other: Store | None, progress: 
 def _fed(config: PredictConfig, store: Store) -> Store:
     """A store that keeps no hidden states has them made by its encoder."""
     if store.manifest.keeps_blocks:
+        _refuse_unused(config, store)
         return store
     return feed_live(store, place=config.encoder, device=config.device, do=NAME_ENCODER)
+
+
+def _refuse_unused(config: PredictConfig, store: Store) -> None:
+    for option, given in (("--encoder", config.encoder), ("--device", config.device)):
+        if given not in (None, "auto"):
+            raise UserError(
+                f"{option} would do nothing",
+                where=store.path,
+                expected="rows in --data, or a store that keeps no hidden states",
+                found=f"{option} {given}",
+                do=f"leave {option} out",
+            )
 
 
 def rows_of(task: Task, place: Path) -> tuple[Row, ...]:

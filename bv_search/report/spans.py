@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from bv_search.report.facts import Facts, Standing
+from bv_search.report.facts import ENCODER, Facts, Standing
 from bv_search.tasks.span import best_spans
 from bv_search.tasks.squad_score import EXACT, HAS_ANSWER, score_text
 from bv_search.tasks.task import Kind
@@ -14,15 +14,15 @@ from bv_search.tasks.task import Kind
 
 @dataclass(frozen=True, kw_only=True)
 class SpanFacts:
-    """Shares are of 1; None where there is nothing to take a share of."""
+    """Shares are of 1; None where there is nothing to take a share of, or no encoder to compare with."""
 
     role: str
     has_answer: float | None  # exact match on questions with an answer
     no_answer: float | None  # … and without
     silent: float | None  # of wrong ones with an answer: said that there is none
     second: float | None  # of all wrong ones: the second choice would have been right
-    alone: int  # right where the encoder is wrong
-    lost: int  # wrong where the encoder is right
+    alone: int | None  # right where the encoder is wrong
+    lost: int | None  # wrong where the encoder is right
     alone_words: float | None  # mean words of the passages of those
     lost_words: float | None
 
@@ -30,27 +30,28 @@ class SpanFacts:
 def span_facts(facts: Facts) -> list[SpanFacts]:
     if facts.task.kind is not Kind.SPAN:
         return []
-    reference = facts.standings[0].evaluation.outcome[:, EXACT] if facts.standings else None
-    return [_facts_of(standing, facts.index, reference) for standing in facts.standings]
+    encoder = facts.standing(ENCODER)
+    theirs = None if encoder is None else encoder.evaluation.outcome[:, EXACT] == 1.0
+    return [_facts_of(standing, facts.index, theirs) for standing in facts.standings]
 
 
-def _facts_of(standing: Standing, index: pa.Table, reference: np.ndarray | None) -> SpanFacts:
+def _facts_of(standing: Standing, index: pa.Table, theirs: np.ndarray | None) -> SpanFacts:
     best = best_spans(index, standing.logits)
     outcome = standing.evaluation.outcome
     right, answered = outcome[:, EXACT] == 1.0, outcome[:, HAS_ANSWER] == 1.0
     silent = np.array([text == "" for text in best.texts(index)])
     words = _passage_words(index, best.first_window)
-    theirs = right if reference is None else reference == 1.0
+    alone, lost = (None, None) if theirs is None else (right & ~theirs, theirs & ~right)
     return SpanFacts(
         role=standing.role,
         has_answer=_share(right[answered]),
         no_answer=_share(right[~answered]),
         silent=_share(silent[answered & ~right]),
         second=_share(_second_right(standing, index)[~right]),
-        alone=int((right & ~theirs).sum()),
-        lost=int((theirs & ~right).sum()),
-        alone_words=_mean(words[right & ~theirs]),
-        lost_words=_mean(words[theirs & ~right]),
+        alone=_count(alone),
+        lost=_count(lost),
+        alone_words=_mean(words, alone),
+        lost_words=_mean(words, lost),
     )
 
 
@@ -76,5 +77,9 @@ def _share(values: np.ndarray) -> float | None:
     return float(values.mean()) if len(values) else None
 
 
-def _mean(values: np.ndarray) -> float | None:
-    return float(values.mean()) if len(values) else None
+def _count(rows: np.ndarray | None) -> int | None:
+    return None if rows is None else int(rows.sum())
+
+
+def _mean(values: np.ndarray, rows: np.ndarray | None) -> float | None:
+    return None if rows is None or not rows.any() else float(values[rows].mean())

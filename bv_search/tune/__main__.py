@@ -18,6 +18,7 @@ EXAMPLES = """
   bv-search tune --space paper-span --dry-run --shape 25x1024
 """
 
+LONGEST_NAME = 200  # bytes; a disk takes 255, some of them for what a folder is called while it is made
 UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -45,7 +46,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--pack",
         type=pack,
-        default=AUTO,
         metavar="K",
         help="heads that share a pass (default: auto, by memory)",
     )
@@ -65,8 +65,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--workers", type=positive_int, metavar="N", help="scan workers (default: one per GPU, or one)"
     )
     parser.add_argument("--seed", type=seed, help="of the searcher (default: 0)")
-    parser.add_argument("--name", help="of the run's folder (default: TASK-SPACE-1, -2, …)")
-    parser.add_argument("--resume", metavar="RUN", help="go on with a run: its name, or its folder")
+    parser.add_argument("--name", type=name, help="of the run's folder (default: TASK-SPACE-1, -2, …)")
+    parser.add_argument(
+        "--resume", type=run_place, metavar="RUN", help="go on with a run: its name, or its folder"
+    )
     parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="FOLDER", help="default: runs")
     parser.add_argument("--data", metavar="PATH", help="check that the store was made of this data")
     parser.add_argument("--dry-run", action="store_true", help="print heads, sizes and costs; do nothing")
@@ -78,6 +80,10 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run_command(args: Namespace, progress: Progress) -> Result:
     if args.dry_run:
         return _dry_run(args)
+    if args.shape is not None:
+        raise UserError(
+            "--shape stands in for a store in a dry run", do="add --dry-run, or name a store with --store"
+        )
     if not args.store and args.resume is None:
         return _demonstrate(args, progress)
     from bv_search.tune.outcome import describe, to_json
@@ -89,7 +95,7 @@ def run_command(args: Namespace, progress: Progress) -> Result:
 
 def to_config(args: Namespace) -> TuneConfig:
     count, more = args.trials or (None, False)
-    resume = Path(args.resume) if args.resume else None
+    resume: Path | None = args.resume
     if resume and args.name not in (None, resume.name):
         raise UserError(
             "--name is not the name of the resumed run",
@@ -126,6 +132,22 @@ def pack(text: str) -> str:
     return AUTO if text == AUTO else str(positive(text))
 
 
+def name(text: str) -> str:
+    if text in ("", "..") or Path(text).name != text:
+        raise ArgumentTypeError(
+            f"expected the name of a folder in --runs; found {text!r}; say with --runs where it is"
+        )
+    if (found := len(text.encode())) > LONGEST_NAME:
+        raise ArgumentTypeError(f"expected at most {LONGEST_NAME} bytes; found {found}")
+    return text
+
+
+def run_place(text: str) -> Path:
+    if Path(text).name in ("", ".."):
+        raise ArgumentTypeError(f"expected the name of a run, or its folder; found {text!r}")
+    return Path(text)
+
+
 def seed(text: str) -> int:
     if not text.isdecimal():
         raise ArgumentTypeError(f"expected a whole number, 0 or above; found {text!r}")
@@ -150,6 +172,10 @@ def _dry_run(args: Namespace) -> Result:
 
     if not args.store and args.shape is None:
         raise UserError("nothing to measure", expected="--store STORE or --shape LxH", do="add one of them")
+    if args.store and args.shape is not None:
+        raise UserError("both --store and --shape are given", expected="one of them", do="leave one out")
+    if args.resume is not None:
+        raise UserError("a dry run is of a new search", found="--resume", do="leave --resume out")
     found = dry_run(to_config(args), args.shape)
     return Result(text=str(found), json=found.to_json())
 

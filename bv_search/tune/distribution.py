@@ -1,8 +1,10 @@
 """What a parameter is drawn from; names and bounds as in Ray Tune."""
 
 import math
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from bv_search.errors import SpaceError, UnknownName
@@ -21,8 +23,14 @@ class Choice:
     def edges(self) -> tuple[Value, ...]:
         return tuple(range(len(self.options)))
 
+    def probes(self) -> tuple[Value, ...]:
+        return self.edges()
+
     def holds(self, value: Value) -> bool:
         return type(value) is int and 0 <= value < len(self.options)
+
+    def exact(self, value: Value) -> Value:
+        return int(value)
 
 
 @dataclass(frozen=True)
@@ -33,15 +41,48 @@ class Uniform:
     high: float  # excluded
 
     def edges(self) -> tuple[Value, ...]:
-        return self.low, self.high
+        """As they are drawn: a bound that is written as a whole number is none."""
+        return self.exact(self.low), self.exact(self.high)
+
+    def probes(self) -> tuple[Value, ...]:
+        """What shows that a setting cannot take all that is drawn."""
+        return self.edges()
 
     def holds(self, value: Value) -> bool:
-        return isinstance(value, int | float) and self.low <= value <= self.high
+        """Past a bound by no more than a rounding error, as older journals have it."""
+        return type(value) in (int, float) and math.isclose(value, self._clamped(value))
+
+    def exact(self, value: float) -> Value:
+        """What a searcher means: its arithmetic ends a last bit past a bound or beside a step."""
+        return float(self._clamped(value))
+
+    def _clamped(self, value: float) -> float:
+        return min(max(value, self.low), self.high)
 
 
 @dataclass(frozen=True)
 class LogUniform(Uniform):
     name: ClassVar[str] = "loguniform"
+
+
+@dataclass(frozen=True)
+class QUniform(Uniform):
+    """Multiples of a step, as are both bounds: Optuna counts from the lower one, HyperOpt from zero."""
+
+    name: ClassVar[str] = "quniform"
+
+    low: float
+    high: float  # included
+    step: float
+
+    def probes(self) -> tuple[Value, ...]:
+        return *self.edges(), self.exact(self.low + self.step)
+
+    def exact(self, value: float) -> Value:
+        """With no more decimals than the step; whole steps stay whole numbers."""
+        step = _as_written(self.step)
+        exact = round(Fraction(self._clamped(value)) / step) * step
+        return int(exact) if float(self.step).is_integer() else float(exact)
 
 
 @dataclass(frozen=True)
@@ -54,33 +95,17 @@ class RandInt:
     def edges(self) -> tuple[Value, ...]:
         return self.low, self.high - 1
 
+    def probes(self) -> tuple[Value, ...]:
+        return *self.edges(), min(self.low + 1, self.high - 1)
+
     def holds(self, value: Value) -> bool:
         return type(value) is int and self.low <= value < self.high
 
-
-@dataclass(frozen=True)
-class QUniform:
-    """Multiples of a step."""
-
-    name: ClassVar[str] = "quniform"
-
-    low: float
-    high: float  # included
-    step: float
-
-    def edges(self) -> tuple[Value, ...]:
-        return self.rounded(self.low), self.rounded(self.high)
-
-    def holds(self, value: Value) -> bool:
-        return isinstance(value, int | float) and self.low <= value <= self.high
-
-    def rounded(self, value: float) -> Value:
-        """Whole steps stay whole numbers: searchers hand them out as floats."""
-        steps = round(value / self.step)
-        return int(steps * self.step) if float(self.step).is_integer() else steps * self.step
+    def exact(self, value: float) -> Value:
+        return int(value)
 
 
-Distribution = Choice | Uniform | LogUniform | RandInt | QUniform
+Distribution = Choice | Uniform | LogUniform | QUniform | RandInt
 
 
 def parse_distribution(name: str, bounds: Any, where: str) -> Distribution:
@@ -104,7 +129,12 @@ def _bounds(value: Any, names: tuple[str, ...], where: str) -> list[float]:
 
 
 def _is_number(value: object) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    return isinstance(value, int | float) and type(value) is not bool and abs(value) <= sys.float_info.max
+
+
+def _as_written(value: float) -> Fraction:
+    """0.1 is a tenth, which no float is."""
+    return Fraction(str(value))
 
 
 def _uniform(value: Any, where: str) -> Uniform:
@@ -129,6 +159,10 @@ def _quniform(value: Any, where: str) -> QUniform:
     low, high, step = _bounds(value, ("low", "high", "step"), where)
     if step <= 0:
         raise SpaceError("bad step", where=where, expected="a number above 0", found=step)
+    if any(_as_written(bound) % _as_written(step) for bound in (low, high)):
+        raise SpaceError(
+            "bad bounds", where=where, expected=f"multiples of the step {step}", found=f"[{low}, {high}]"
+        )
     return QUniform(low, high, step)
 
 

@@ -4,6 +4,7 @@ A point of it is written in two ways: as a trial's *config* (what trains), and a
 see): the path of each parameter on the way to its number, for choices the option's index.
 """
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
@@ -15,14 +16,13 @@ from bv_search.tune.distribution import (
     PARSERS,
     Choice,
     Distribution,
-    QUniform,
-    RandInt,
     Value,
     parse_distribution,
 )
 
 Draws = dict[str, Value]
 Pick = Callable[[str, Distribution], Value]
+Values = Callable[[str, Distribution], tuple[Value, ...]]
 Config = dict[str, Any]
 
 
@@ -69,50 +69,95 @@ class Space:
         One top-level parameter at a time, with all that depends on it, beside the others' first values:
         heads do not depend on how they are trained, and all combinations would be too many to look at.
         """
-        first = {key: next(_enumerate(node, key, _edges)) for key, node in self.tree.items()}
+        return map(self.config, self._corners(_edges))
+
+    def probes(self) -> Iterator[Draws]:
+        """Corners, and beside them a step inside of them: what all that can be drawn is judged by."""
+        return self._corners(_probes)
+
+    def _corners(self, values: Values) -> Iterator[Draws]:
+        first = {key: next(_enumerate(node, key, values)) for key, node in self.tree.items()}
         for key, node in self.tree.items():
-            for draws in _enumerate(node, key, _edges):
-                yield self.config({**_merged(first), **draws})
+            for draws in _enumerate(node, key, values):
+                yield {**_merged(first), **draws}
 
 
 def parse_space(source: Mapping[str, Any], name: str) -> Space:
+    _refuse_bad_keys(source, name)
     unknown = sorted(source.keys() - {"about", "space", "start"})
     if unknown:
         raise SpaceError(f"no key {unknown[0]!r}", where=name, expected="about, space, start")
-    if not isinstance(source.get("space"), dict):
+    about, inside, start = source.get("about", ""), source.get("space"), source.get("start", [])
+    if not isinstance(about, str):
+        raise SpaceError("bad description", where=f"{name}: about", expected="a text", found=repr(about))
+    if not isinstance(inside, dict) or not inside:
         raise SpaceError("no space in it", where=name, expected="space: {head: …, learning_rate: …}")
-    start = source.get("start", [])
-    if not isinstance(start, list):
-        raise SpaceError("bad starting points", where=f"{name}: start", expected="a list of configs")
-    tree = _parse(source["space"], f"{name}: space")
+    if not isinstance(start, list) or not all(isinstance(point, dict) for point in start):
+        raise SpaceError(
+            "bad starting points",
+            where=f"{name}: start",
+            expected="a list of configs, [{head: …}, …]",
+            found=repr(start),
+        )
+    tree = _parse(inside, f"{name}: space")
     if not isinstance(tree, dict):
         raise SpaceError("a distribution as the whole space", where=name, expected="space: {head: …}")
-    space = Space(
-        name=name,
-        about=str(source.get("about", "")),
-        source=dict(source),
-        tree=tree,
-        start=tuple(start),
-    )
+    space = Space(name=name, about=about, source=dict(source), tree=tree, start=tuple(start))
     _prove(space)
     return space
 
 
+def _refuse_bad_keys(node: Any, where: str) -> None:
+    """YAML reads some words as no text: `on` and `no` are truth values, `1` a number."""
+    below = node.items() if isinstance(node, Mapping) else enumerate(node) if isinstance(node, list) else ()
+    for key, value in below:
+        if isinstance(node, Mapping) and not isinstance(key, str):
+            raise SpaceError("bad key", where=where, expected="a name", found=repr(key))
+        _refuse_bad_keys(value, where)
+
+
 def _prove(space: Space) -> None:
     """A bad head or setting is found now, not by the trial that first draws it."""
-    for config in (*space.start, *space.corners()):
-        try:
-            TrialConfig.from_json(config)
-        except UserError as error:
-            raise SpaceError(
-                error.what, where=space.name, expected=error.expected, found=error.found, do=error.do
-            ) from error
-    for number, config in enumerate(space.start):
+    for number, config in enumerate(space.start, start=1):
+        where = f"{space.name}: start {number}"
+        if (fault := _fault(config)) is not None:
+            raise _moved(fault, where, fault.do) from fault
         try:
             space.draws(config)
         except SpaceError as error:
-            where = f"{space.name}: start {number + 1}"
             raise SpaceError("a starting point outside the space", where=where, found=config) from error
+    for draws in space.probes():
+        if (fault := _fault(space.config(draws))) is not None:
+            raise _moved(fault, space.name, fault.do or _advice(space, draws, fault)) from fault
+
+
+def _fault(config: Config) -> UserError | None:
+    try:
+        TrialConfig.from_json(config)
+    except UserError as error:
+        return error
+    return None
+
+
+def _moved(fault: UserError, where: str, do: str | None) -> SpaceError:
+    return SpaceError(fault.what, where=where, expected=fault.expected, found=fault.found, do=do)
+
+
+def _advice(space: Space, draws: Draws, fault: UserError) -> str | None:
+    """What to use where a value is refused for how it is drawn, not for its bounds."""
+
+    def stays(path: str, value: Value) -> bool:
+        other = _fault(space.config({**draws, path: value}))
+        return other is not None and other.what == fault.what
+
+    parameters = space.parameters()
+    for path, value in draws.items():
+        name, edges, whole = parameters[path].name, parameters[path].edges(), math.ceil(value)
+        if type(value) is float and stays(path, float(whole)) and not stays(path, whole):
+            return f"{name} draws fractions: use randint, quniform with a whole step, or choice"
+        if value not in edges and not stays(path, edges[0]):
+            return f"{name} draws others too: use quniform with a step that fits, or choice"
+    return None
 
 
 def _parse(node: Any, where: str) -> Any:
@@ -148,13 +193,7 @@ def _draw(node: Any, path: str, pick: Pick, draws: Draws) -> None:
         index = draws[path] = int(pick(path, node))
         _draw(node.options[index], _join(path, index), pick, draws)
     elif isinstance(node, Distribution):
-        draws[path] = _exact(node, pick(path, node))
-
-
-def _exact(distribution: Distribution, value: Value) -> Value:
-    if isinstance(distribution, QUniform):
-        return distribution.rounded(value)
-    return int(value) if isinstance(distribution, RandInt) else float(value)
+        draws[path] = node.exact(pick(path, node))
 
 
 def _build(node: Any, path: str, draws: Mapping[str, Value]) -> Any:
@@ -181,7 +220,7 @@ def _match(node: Any, value: Any, path: str, draws: Draws) -> bool:
     if isinstance(node, Distribution):
         if not node.holds(value):
             return False
-        draws[path] = value
+        draws[path] = node.exact(value)
         return True
     return type(node) is type(value) and bool(node == value)
 
@@ -201,6 +240,10 @@ def _edges(path: str, distribution: Distribution) -> tuple[Value, ...]:
     return distribution.edges()
 
 
+def _probes(path: str, distribution: Distribution) -> tuple[Value, ...]:
+    return distribution.probes()
+
+
 def _merged(parts: Mapping[str, Draws]) -> Draws:
     return {path: value for part in parts.values() for path, value in part.items()}
 
@@ -215,9 +258,7 @@ def _options(path: str, distribution: Distribution) -> tuple[Value, ...]:
     return distribution.edges()
 
 
-def _enumerate(
-    node: Any, path: str, values: Callable[[str, Distribution], tuple[Value, ...]]
-) -> Iterator[Draws]:
+def _enumerate(node: Any, path: str, values: Values) -> Iterator[Draws]:
     if isinstance(node, dict):
         below = [list(_enumerate(value, _join(path, key), values)) for key, value in node.items()]
         for draws in product(*below):

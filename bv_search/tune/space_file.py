@@ -31,7 +31,11 @@ def _read_space(path: Path) -> Space:
         source = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise SpaceError("does not exist", where=path) from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise SpaceError(
+            "cannot be read", where=path, expected="a YAML file", found=error.strerror
+        ) from error
+    except (yaml.YAMLError, ValueError) as error:  # bytes that are no text are a ValueError, so is 2020-13-45
         raise SpaceError("cannot be read", where=path, expected="YAML", found=error) from error
     if not isinstance(source, dict):
         raise SpaceError("is not a search space", where=path, expected="a mapping with the key space")

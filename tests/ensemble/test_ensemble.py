@@ -8,7 +8,7 @@ import pytest
 
 from bv_search.command import Progress, main
 from bv_search.ensemble.__main__ import COMMAND
-from bv_search.ensemble.choice import Panel, choose
+from bv_search.ensemble.choice import Panel, choose, sizes
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
 from bv_search.errors import RunError, StoreError
@@ -96,6 +96,25 @@ def test_each_method_can_be_asked_for(split_minds: Run, method: Method) -> None:
     result = decide(ask(split_minds, method=method), QUIET)
     assert result.choice.method in {method, Method.SINGLE}
     assert result.choice.score >= max(record.score or 0 for record in split_minds.trials())
+
+
+def test_every_head_that_is_asked_for_is_considered(small: Small) -> None:
+    """Of 18 heads the last one alone complements the first."""
+    index = role_index(small.store, Role.SELECT)
+    right, none = (gold_logits(small, Role.SELECT, share, 0) for share in (1.0, 0.0))
+    half = len(right) // 2
+    first, last = right[:half] + none[half:], none[:half] + right[half:]
+    panel = Panel.of(small.store.task, index, [first, *[none] * 16, last], encoder=False)
+    for method in (Method.MAX, Method.MEAN, Method.GREEDY):
+        choice = choose(panel, [method])[0]
+        assert choice.score > panel.score_alone(0)
+        assert 17 in [number for number, _ in choice.members]
+
+
+def test_the_sizes_of_a_maximum_end_with_all_heads() -> None:
+    assert sizes(1) == [1]
+    assert sizes(16) == [1, 2, 3, 4, 6, 8, 12, 16]
+    assert sizes(30) == [1, 2, 3, 4, 6, 8, 12, 16, 24, 30]
 
 
 def test_where_nothing_helps_the_best_single_model_is_the_answer(small: Small) -> None:

@@ -10,6 +10,7 @@ from bv_search.extract.config import ExtractConfig
 from bv_search.extract.extraction import run as extract
 from bv_search.model.source import open_model
 from bv_search.predict.__main__ import COMMAND
+from bv_search.predict.predict import PredictConfig, default_out
 from bv_search.run import Run
 from bv_search.tasks.squad_score import f1
 from tests.model.small_run import Small, make_stage, make_store
@@ -57,12 +58,25 @@ def test_new_rows_need_no_labels(run: Run, small: Small, tmp_path: Path, predict
     status, value, _ = predict(run.path, "--data", tmp_path / "new.json", "--member", "0002")
     assert status == 0
     assert "metrics" not in value
-    assert Path(value["out"]) == run.path / "predictions" / "0002-new.json"
+    assert Path(value["out"]) == run.path / "predictions" / "0002-new.json.json"
     _, labelled, _ = predict(run.path, "--data", small.data / "dev.json", "--member", "0002")
     assert labelled["metrics"].keys() >= {"exact", "f1", "HasAns_f1"}
     assert json.loads(Path(value["out"]).read_text()) == json.loads(Path(labelled["out"]).read_text())
     _, folder, _ = predict(run.path, "--data", small.data, "--member", "0002")
     assert folder["metrics"] == labelled["metrics"]
+
+
+def test_sources_of_other_names_have_other_files(run: Run) -> None:
+    model = open_model(run.path, member="0002")
+
+    def name(*, store: str | None = None, data: str | None = None) -> str:
+        return default_out(PredictConfig(place=str(run.path), store=store, data=data), model).name
+
+    assert name() == "0002-own-report.json"
+    assert name(store="stores/mrpc-0.3/") == "0002-mrpc-0.3.json"
+    assert name(store="s3://bucket/stores/mrpc-0.7") == "0002-mrpc-0.7.json"
+    assert name(data="2023/test.tsv") != name(data="2024/test.jsonl")
+    assert name(data=".") == f"0002-{Path.cwd().name}.json"
 
 
 def test_the_same_command_twice_gives_the_same_file(run: Run, predict: Any) -> None:
@@ -103,6 +117,8 @@ def test_bad_requests_are_one_line_before_any_work(
     (tmp_path / "empty.json").write_text("")
     for arguments, complaint in (
         ((tmp_path / "none",), "does not exist; expected a run, a head or a saved model"),
+        (("x" * 300,), "cannot be read; found File name too long"),
+        ((run.path, "--out", "x" * 300 + ".json"), "cannot be written; found File name too long"),
         ((small.data,), "is neither a run nor a head"),
         ((run.path, "--member", "bset"), "no member named 'bset'; expected one of 0001, 0002, 0003, best"),
         ((run.path, "--member", "ensemble"), "has no ensemble; bv-search ensemble"),
@@ -116,6 +132,9 @@ def test_bad_requests_are_one_line_before_any_work(
         ((run.path, "--data", tmp_path / "empty.json"), "empty.json"),
         ((run.path, "--data", small.data, "--store", small.store.path), "both --store and --data are given"),
         ((run.path, "--data", small.data, "--encoder", tiny_encoder), "is not the encoder that the"),
+        ((run.path, "--encoder", small.stage), "--encoder would do nothing; expected rows in --data"),
+        ((run.path, "--device", "cpu"), "--device would do nothing; expected rows in --data"),
+        ((run.path, "--store", small.store.path, "--device", "cpu"), "--device would do nothing"),
         ((), "the following arguments are required"),
     ):
         status, _, err = predict(*arguments)

@@ -1,6 +1,7 @@
 import itertools
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree
@@ -14,6 +15,7 @@ from bv_search.ensemble.ensemble import run as decide
 from bv_search.report.__main__ import COMMAND
 from bv_search.report.facts import Delta, gather
 from bv_search.report.layers import layer_weights
+from bv_search.report.page import render
 from bv_search.report.report import ReportConfig
 from bv_search.report.report import run as write
 from bv_search.report.spans import span_facts
@@ -119,6 +121,15 @@ def test_questions_with_and_without_an_answer_are_told_apart(small: Small) -> No
     assert encoder.has_answer == pytest.approx(metrics["HasAns_exact"])
     assert encoder.no_answer == pytest.approx(metrics["NoAns_exact"])
     assert (encoder.alone, encoder.lost) == (0, 0)
+
+
+def test_without_predictions_of_the_encoder_no_head_stands_in_for_it(small: Small) -> None:
+    facts = gather(small.run)
+    heads = replace(facts, standings=[each for each in facts.standings if each.role != "encoder"])
+    for found in span_facts(heads):
+        assert (found.alone, found.lost, found.alone_words, found.lost_words) == (None,) * 4
+    table = render(heads).markdown.partition("## With an answer, and without")[2].partition("##")[0]
+    assert table.count("| – | – |\n") == len(heads.standings)
 
 
 def test_layer_weights_are_of_the_best_learned_pooling(small: Small) -> None:

@@ -74,6 +74,16 @@ def test_a_dry_run_on_a_store_says_what_a_search_costs(
             ["--data-fraction", "1.5"],
             "argument --data-fraction: invalid number above 0 and up to 1 value: '1.5'",
         ),
+        (["--name", "../out"], "--name: expected the name of a folder in --runs; found '../out'"),
+        (["--name", ".."], "--name: expected the name of a folder in --runs; found '..'"),
+        (["--name", ""], "--name: expected the name of a folder in --runs; found ''"),
+        (["--name", "/out"], "--name: expected the name of a folder in --runs; found '/out'"),
+        (["--name", "x" * 300], "--name: expected at most 200 bytes; found 300"),
+        (["--resume", ".."], "--resume: expected the name of a run, or its folder; found '..'"),
+        (["--resume", ""], "--resume: expected the name of a run, or its folder; found ''"),
+        (["--resume", "x" * 300], "does not exist; expected the folder of a run"),
+        (["--runs", __file__], "cannot be written; found Not a directory"),
+        (["--runs", "/proc/x"], "cannot be written; found No such file or directory"),
         (["--store", "nowhere"], "nowhere: is not a store; expected manifest.json; found no such folder"),
         (["--searcher", "grid"], "has no end of values"),
     ],
@@ -103,6 +113,25 @@ def test_a_shape_has_two_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     assert "expected LAYERSxWIDTH, such as 25x1024; found '25'" in capsys.readouterr().err
     assert run("--dry-run") == 2
     assert "expected --store STORE or --shape LxH" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--shape", "25x1024"], "--shape stands in for a store in a dry run; add --dry-run"),
+        (["--shape", "25x1024", "--store", "x"], "--shape stands in for a store in a dry run"),
+        (["--shape", "25x1024", "--resume", "x"], "--shape stands in for a store in a dry run"),
+        (["--dry-run", "--shape", "25x1024", "--store", "x"], "both --store and --shape are given"),
+        (["--dry-run", "--shape", "25x1024", "--resume", "x"], "a dry run is of a new search"),
+    ],
+)
+def test_an_option_that_would_do_nothing_is_refused(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*words) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert said.count("\n") == 1
 
 
 def test_a_resumed_run_keeps_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
