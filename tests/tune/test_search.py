@@ -6,6 +6,7 @@ import shutil
 import signal
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -183,21 +184,21 @@ def test_where_mlflow_cannot_be_reached_nothing_is_begun_or_changed(
     assert Run.open(run.path).study.trials == 2
 
 
-def test_heads_are_scored_on_every_worker(
+def test_heads_train_and_are_scored_on_every_worker(
     small_space: str, class_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    at_once: list[int] = []
+    at_once: Counter[str] = Counter()
     submit = Crew.submit
 
     def count(crew: Crew, job: Job) -> None:
         submit(crew, job)
-        at_once.append(sum(each.method == "final" for each in crew.running))
+        at_once[job.method] = max(at_once[job.method], sum(j.method == job.method for j in crew.running))
 
     monkeypatch.setattr(Crew, "submit", count)
-    run = search(ask(small_space, class_store, tmp_path, workers=2, pack="2", scheduler="none"), QUIET)
+    run = search(ask(small_space, class_store, tmp_path, workers=2, scheduler="none"), QUIET)
 
     assert len(run.finished_trials()) == 6
-    assert max(at_once) == 2
+    assert at_once == {"segment": 2, "final": 2}
 
 
 def test_a_search_that_waits_for_the_cluster_says_so(
