@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from bv_search.cluster import ray_session
+from bv_search.cluster import SETTINGS, ray_session
+from bv_search.command import CALM_THREADS
 from bv_search.errors import UserError
 
 CLUSTER = Path(__file__).resolve().parents[1] / "cluster"
@@ -81,11 +82,14 @@ def test_a_cluster_that_is_not_there_is_one_clear_line(address: str, monkeypatch
     assert "\n" not in str(caught.value)
 
 
-def test_every_machine_gets_the_project_the_token_and_the_kernels_way_out_of_want_of_memory(
+def test_every_machine_gets_the_project_the_token_and_the_settings_of_a_session_here(
     config: dict[str, Any],
 ) -> None:
     assert config["file_mounts"]["/home/ray/bv_search"] == "."
     assert "constraints.txt" in config["setup_commands"][0]
     for commands in (config["head_start_ray_commands"], config["worker_start_ray_commands"]):
         (start,) = (command for command in commands if "ray start" in command)
-        assert start.startswith("export RAY_AUTH_MODE=token RAY_memory_monitor_refresh_ms=0; ray start")
+        said = dict(word.split("=") for word in start.partition(";")[0].split()[1:])
+        assert said.pop("RAY_AUTH_MODE") == "token"
+        assert said == {name: SETTINGS[name] for name in (*CALM_THREADS, "RAY_memory_monitor_refresh_ms")}
+        assert start.partition("; ")[2].startswith("ray start")
