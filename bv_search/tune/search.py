@@ -3,8 +3,8 @@
 import os
 import shutil
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialSch
 
 from bv_search.cluster import machines, ray_session
 from bv_search.command import Progress
-from bv_search.errors import EncoderError, RunError
+from bv_search.errors import EncoderError, UserError
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.mlflow import MlflowMirror
@@ -66,7 +66,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
     """Search, and leave a run folder whose trials have weights, predictions and scores."""
     clock = Clock()
     study = open_study(config)
-    with study.run.writing(), _mirror(study, begun=not config.resume).guarded() as mirror:
+    with study.run.writing(), _begun(study.run), MlflowMirror(study.run).guarded() as mirror:
         if study.changes:
             study.run.change_study(**study.changes)
         recorder = Recorder(study.run, study.store, mirror)
@@ -100,13 +100,14 @@ def run(config: TuneConfig, progress: Progress) -> Run:
     return study.run
 
 
-def _mirror(study: OpenStudy, *, begun: bool) -> MlflowMirror:
-    """A run that was just begun is not left behind where MLflow cannot be reached: its name stays free."""
+@contextmanager
+def _begun(run: Run) -> Iterator[None]:
+    """A run without a trial is not left behind where MLflow or Ray cannot be reached: its name stays free."""
     try:
-        return MlflowMirror(study.run)
-    except RunError:
-        if begun:
-            shutil.rmtree(study.run.path)
+        yield
+    except UserError:
+        if not run.trials():
+            shutil.rmtree(run.path)
         raise
 
 

@@ -175,6 +175,7 @@ def test_where_mlflow_cannot_be_reached_nothing_is_begun_or_changed(
         elsewhere.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
         with pytest.raises(RunError, match=re.escape("127.0.0.1:9")):
             search(config, QUIET)
+    assert not (config.runs / "it").exists()
     run = search(config, QUIET)
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
