@@ -14,7 +14,7 @@ from bv_search.extract.job import WORK, Job, Shard
 from bv_search.extract.tokenise import SplitFacts
 from bv_search.store.folder import Folder
 from bv_search.store.index import index_bytes, place_windows, read_columns
-from bv_search.store.layout import BlockPlan, index_file, plan_blocks, seeded_order
+from bv_search.store.layout import BlockPlan, cut_blocks, index_file, plan_blocks, seeded_order
 from bv_search.store.manifest import FileEntry
 from bv_search.store.strict import Mismatch, decode
 from bv_search.store.writer import write_file
@@ -57,8 +57,13 @@ def read_plan(value: Any, where: object) -> Plan:
         ) from error
 
 
-def plan_split(job: Job, facts: SplitFacts, shards: Sequence[Shard]) -> SplitPlan:
-    """Put the windows of a split in their seeded order, cut it into blocks and write its index."""
+def plan_split(
+    job: Job, facts: SplitFacts, shards: Sequence[Shard], sizes: Sequence[int] | None
+) -> SplitPlan:
+    """Put the windows of a split in their seeded order, cut it into blocks and write its index.
+
+    `sizes` are the windows of blocks that are there already: they stay, whatever the limits are now.
+    """
     windows = _gather(job.folder, shards)
     if not job.task.labelled(windows):
         raise DataError(
@@ -67,8 +72,11 @@ def plan_split(job: Job, facts: SplitFacts, shards: Sequence[Shard]) -> SplitPla
     windows = windows.take(pa.array(seeded_order(windows.num_rows, job.settings.seed, facts.name)))
     encoded = windows["length"].to_numpy()
     stored = encoded if job.settings.tokens == "all" else np.ones_like(encoded)
-    token_bytes = len(job.settings.layers) * job.settings.width * 2
-    blocks = plan_blocks(stored, encoded, token_bytes, job.limits)
+    if sizes is None:
+        token_bytes = len(job.settings.layers) * job.settings.width * 2
+        blocks = plan_blocks(stored, encoded, token_bytes, job.limits)
+    else:
+        blocks = cut_blocks(stored, encoded, sizes)
     index = place_windows(windows, blocks, stored, facts.role, _seen(job, windows))
     return SplitPlan(
         role=facts.role,

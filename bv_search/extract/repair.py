@@ -33,7 +33,7 @@ def _repair_split(run: Run, name: str, split: SplitEntry, bad: set[str]) -> Spli
     """Lost logits cost a forward pass over the whole split, since they come from all of its blocks."""
     if split.index.file in bad:
         run.folder.delete(f"{WORK}/windows")
-    plan = plan_splits(run, [name])[name]
+    plan = plan_splits(run, [name], {name: [block.windows for block in split.blocks]})[name]
     everything = bool(bad & set(_files(split.encoder)))
     lost = {number for number, block in enumerate(split.kept) if block.file in bad}
     done = {

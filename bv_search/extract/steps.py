@@ -19,6 +19,7 @@ from bv_search.store.manifest import AnyBlock, BareBlock, Baseline, FileEntry, M
 from bv_search.tasks.row import Role
 
 Entries = dict[tuple[str, int], AnyBlock]
+Sizes = Mapping[str, Sequence[int]]  # windows of the blocks that a split has already
 
 
 @dataclass(kw_only=True)
@@ -43,22 +44,27 @@ def make_plan(run: Run, settings: Mapping[str, Any]) -> Plan:
     """The plan of the interrupted extraction that is there, or a new one."""
     folder = run.folder
     plan = read_unfinished(folder)
+    sizes: dict[str, list[int]] = {}
     if plan is not None:
         refuse_changes(dict(settings), plan.settings, folder, "an unfinished extraction")
         if not any(_damage(folder, split.index) for split in plan.splits.values()):
             return plan
-    plan = Plan(settings=json.loads(json.dumps(settings)), splits=plan_splits(run, run.facts.names))
+        sizes = {name: [block.windows for block in split.blocks] for name, split in plan.splits.items()}
+    plan = Plan(settings=json.loads(json.dumps(settings)), splits=plan_splits(run, run.facts.names, sizes))
     write_plan(folder, plan)
     return plan
 
 
-def plan_splits(run: Run, names: Sequence[str]) -> dict[str, SplitPlan]:
+def plan_splits(run: Run, names: Sequence[str], sizes: Sizes) -> dict[str, SplitPlan]:
     facts = {each.name: each for each in run.facts.splits if each.name in names}
     shards = {name: shards_of(name, each.rows) for name, each in facts.items()}
     every = [shard for each in shards.values() for shard in each]
     for count, _ in enumerate(run.place.tokenise(run.job, every), start=1):
         run.progress.update(f"tokenised {count} of {len(every)} shards of rows")
-    return {name: run.place.call(plan_split, run.job, facts[name], shards[name]) for name in facts}
+    return {
+        name: run.place.call(plan_split, run.job, facts[name], shards[name], sizes.get(name))
+        for name in facts
+    }
 
 
 def find_done(run: Run, plan: Plan) -> Entries:

@@ -5,6 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from bv_search.errors import EncoderError
 from bv_search.store.folder import Folder, LocalFolder
 from bv_search.store.layout import MANIFEST
 from bv_search.store.manifest import Manifest
@@ -76,7 +77,10 @@ def _encoder_rate(store: Store) -> float | None:
         return None
     from bv_search.store.recompute import encoder_rate
 
-    return encoder_rate(store, source)
+    try:
+        return encoder_rate(store, source)
+    except EncoderError:  # it is no longer whole
+        return None
 
 
 def _split(store: Store, name: str) -> dict[str, Any]:
@@ -107,7 +111,7 @@ def scan_rate(store: Store) -> float:
 
 def drop_from_cache(folder: Folder, file: str) -> None:
     """The next reading of this file comes from the disk, where the system can be asked for that."""
-    if isinstance(folder, LocalFolder):
+    if isinstance(folder, LocalFolder) and folder.exists(file):
         handle = os.open(folder.local(file, ""), os.O_RDONLY)
         try:
             os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)

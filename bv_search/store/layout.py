@@ -104,3 +104,19 @@ def plan_blocks(
     if windows:
         close()
     return plans
+
+
+def cut_blocks(stored: Counts, encoded: Counts, sizes: Sequence[int]) -> list[BlockPlan]:
+    """The same for blocks that are there already, with so many windows each."""
+    ends = np.cumsum(sizes)
+    assert ends[-1] == len(stored), "the blocks hold all windows"
+    return [
+        BlockPlan(
+            number=number,
+            first=int(end - size),
+            windows=size,
+            tokens=int(np.sum(stored[end - size : end])),
+            encoded=int(np.sum(encoded[end - size : end])),
+        )
+        for number, (end, size) in enumerate(zip(ends, sizes, strict=True))
+    ]

@@ -70,13 +70,18 @@ def _read_local(task: Task, place: Path) -> dict[str, tuple[Row, ...]]:
 
 
 def _files(folder: Path, split: str) -> list[Path]:
-    """The file of a split, or its shards (train-00000-of-00002.parquet)."""
+    """The file of a split, or its shards (train-00000-of-00002.parquet).
+
+    What is of a file is not the file: beside MRPC's dev.tsv lies a dev_ids.tsv.
+    """
     names = (split, split.replace("dev", OTHER_NAMES["dev"]))
     files = [
         path
         for path in sorted(folder.iterdir())
         if path.suffix.lower() in READERS and path.name.startswith(names) and path.is_file()
     ]
+    if any(path.stem in names for path in files):
+        files = [path for path in files if not path.name.startswith(tuple(f"{name}_" for name in names))]
     if len(files) > 1 and not all("-of-" in path.name for path in files):
         raise DataError(
             f"holds more than one file for {split!r}",
@@ -91,8 +96,8 @@ def _read_files(task: Task, files: list[Path], split: str) -> tuple[Row, ...]:
     if len(files) == 1:
         return read_file(task, files[0], prefix=split, labels=True)
     rows: list[Row] = []
-    for number, path in enumerate(files):
-        rows += read_file(task, path, prefix=f"{split}-{number}", labels=True)
+    for path in files:
+        rows += read_file(task, path, prefix=split, first=len(rows), labels=True)
     if len({row.id for row in rows}) < len(rows):
         raise DataError("the same id stands in two shards", where=files[0].parent)
     return tuple(rows)

@@ -19,6 +19,11 @@ class Columns:
     def texts(self) -> tuple[str, ...]:
         return (self.text_a,) if self.text_b is None else (self.text_a, self.text_b)
 
+    @property
+    def all(self) -> tuple[str, ...]:
+        """What a file to learn from must have: rows of a group that is misspelt would not stay together."""
+        return (*self.texts, self.target, *(name for name in (self.group, self.id) if name is not None))
+
 
 SQUAD_COLUMNS = Columns(text_a="question", text_b="context", target="answers", group="context", id="id")
 

@@ -28,6 +28,7 @@ METRICS: dict[Kind, tuple[str, ...]] = {
     Kind.CLASSIFICATION: tuple(CLASS_METRICS),
     Kind.REGRESSION: ("pearson_spearman", "pearson", "spearman"),
 }
+OF_TWO = ("f1", "matthews")  # the second class against the first
 FIELDS = ("name", "kind", "labels", "columns", "metric", "max_length", "stride", "hub")
 SHORTEST, LONGEST = 16, 8192  # tokens of a window
 _TEXT_COLUMNS = ("text", "text_pair", "label", "group", "id")
@@ -45,6 +46,10 @@ def read_own_task(path: Path, taken: Container[str]) -> tuple[dict[str, Any], Ki
     metric = value.get("metric", METRICS[kind][0])
     if metric not in METRICS[kind]:
         raise _unknown(path, f"metric of a {kind} task", metric, METRICS[kind])
+    if metric in OF_TWO and len(labels) > 2:
+        raise DataError(
+            f"{metric} is of two classes", where=path, expected="accuracy or macro_f1", found=f"{len(labels)}"
+        )
     max_length = _whole(path, value, "max_length", 386 if kind is Kind.SPAN else 128, SHORTEST, LONGEST)
     stride = _whole(path, value, "stride", max_length // 3, 0, max_length // 2) if kind is Kind.SPAN else 0
     fields = {
@@ -59,9 +64,19 @@ def read_own_task(path: Path, taken: Container[str]) -> tuple[dict[str, Any], Ki
     return fields, kind
 
 
+def _load_words(text: str) -> Any:
+    """YAML without truth values: a label yes is the word, as in a file's column."""
+    loader = yaml.SafeLoader(text)
+    loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":bool")]
+        for first, resolvers in loader.yaml_implicit_resolvers.items()
+    }
+    return loader.get_single_data()
+
+
 def _parse(path: Path) -> dict[str, Any]:
     try:
-        value = yaml.safe_load(read_text(path))
+        value = _load_words(read_text(path))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f" in line {mark.line + 1}" if mark else ""
@@ -116,19 +131,14 @@ def _labels(path: Path, value: Mapping[str, Any], kind: Kind) -> tuple[str, ...]
         if labels:
             raise DataError(f"a {kind} task has no labels", where=path, found=repr(labels)[:60])
         return ()
-    if not isinstance(labels, list) or len(labels) < 2 or len({_text(each) for each in labels}) < len(labels):
+    if not isinstance(labels, list) or len(labels) < 2 or len(set(map(str, labels))) < len(labels):
         raise DataError(
             "labels do not name the classes",
             where=path,
             expected="labels: [two, or, more, different]",
             found=repr(labels)[:60],
         )
-    return tuple(_text(each) for each in labels)
-
-
-def _text(label: object) -> str:
-    """YAML reads yes and true as booleans; a file's columns hold the words."""
-    return str(label).lower() if isinstance(label, bool) else str(label)
+    return tuple(map(str, labels))
 
 
 def _layout(path: Path, value: Mapping[str, Any], kind: Kind) -> Layout:

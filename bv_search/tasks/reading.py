@@ -12,19 +12,18 @@ from bv_search.tasks.target import TargetError, read_answers, read_label, read_v
 from bv_search.tasks.task import Kind, Task
 
 
-def read_file(task: Task, path: Path, *, prefix: str, labels: bool) -> tuple[Row, ...]:
-    """The rows of one file; with `labels`, none may lack its own."""
+def read_file(task: Task, path: Path, *, prefix: str, labels: bool, first: int = 0) -> tuple[Row, ...]:
+    """The rows of one file, numbered from `first` on; with `labels`, none may lack its own."""
     records = read_records(path, task.layout)
     columns = find_columns(task, records.columns, path, labels=labels)
-    return rows_of(task, columns, records.each, where=path, prefix=prefix, labels=labels)
+    return rows_of(task, columns, records.each, where=path, prefix=prefix, labels=labels, first=first)
 
 
 def find_columns(task: Task, names: tuple[str, ...], where: object, *, labels: bool) -> Columns:
     columns = task.layout.columns_in(names)
     wanted = task.layout.columns[0]
-    if columns is None or (labels and columns.target not in names):
-        needed = columns or wanted
-        missing = ", ".join(repr(name) for name in (*needed.texts, needed.target) if name not in names)
+    if columns is None or (labels and not set(columns.all) <= set(names)):
+        missing = ", ".join(repr(name) for name in (columns or wanted).all if name not in names)
         raise DataError(
             "lacks columns of the task",
             where=where,
@@ -35,9 +34,16 @@ def find_columns(task: Task, names: tuple[str, ...], where: object, *, labels: b
 
 
 def rows_of(
-    task: Task, columns: Columns, records: Iterable[Record], *, where: object, prefix: str, labels: bool
+    task: Task,
+    columns: Columns,
+    records: Iterable[Record],
+    *,
+    where: object,
+    prefix: str,
+    labels: bool,
+    first: int = 0,
 ) -> tuple[Row, ...]:
-    rows = tuple(_rows(task, columns, records, where, prefix))
+    rows = tuple(_rows(task, columns, records, where, prefix, first))
     if not rows:
         raise DataError("holds no rows", where=where)
     seen: set[str] = set()
@@ -53,9 +59,9 @@ def rows_of(
 
 
 def _rows(
-    task: Task, columns: Columns, records: Iterable[Record], where: object, prefix: str
+    task: Task, columns: Columns, records: Iterable[Record], where: object, prefix: str, first: int
 ) -> Iterator[Row]:
-    for number, record in enumerate(records):
+    for number, record in enumerate(records, start=first):
         place = f"{where} {record.place}"
         text_a = _text(record, columns.text_a, place)
         text_b = None if columns.text_b is None else _text(record, columns.text_b, place)

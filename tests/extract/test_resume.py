@@ -102,7 +102,7 @@ def test_damage_to_the_notes_of_an_interrupted_run_is_made_good(
     with pytest.raises(OutputError):
         extract(disk=FailsAtBlock(3))
     (tmp_path / "store" / file).write_bytes(b"torn")
-    extract()
+    extract(limits=BlockLimits())
     assert contents(tmp_path / "store") == contents(tmp_path / "whole")
 
 
@@ -160,6 +160,15 @@ def test_repair_redoes_what_is_damaged_and_no_more(
     for file in files:
         damage_file(tmp_path / "store" / file)
     assert extract(repair=True).encoded_blocks == encoded
+    assert contents(tmp_path / "store") == whole
+
+
+def test_repair_keeps_the_blocks_as_they_were_cut(extract: Extract, tmp_path: Path) -> None:
+    extract()
+    whole = contents(tmp_path / "store")
+    damage_file(tmp_path / "store/train/blocks/00001.npy")
+    damage_file(tmp_path / "store/train/index.parquet")
+    assert extract(repair=True, limits=BlockLimits()).encoded_blocks == 1
     assert contents(tmp_path / "store") == whole
 
 

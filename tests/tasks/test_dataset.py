@@ -125,6 +125,16 @@ def test_mnli_has_two_evaluation_sets(write_tsv: WriteTsv) -> None:
     assert {row.label for row in data.rows(Role.REPORT)} == {2.0}
 
 
+def test_what_lies_beside_an_official_file_is_left_alone(write_tsv: WriteTsv) -> None:
+    """The usual script leaves a dev_ids.tsv beside MRPC's dev.tsv."""
+    header = ("Quality", "#1 ID", "#2 ID", "#1 String", "#2 String")
+    rows = [(n % 2, n, n, f"first {n}", f"second {n}") for n in range(12)]
+    folder = write_tsv("train.tsv", header, *rows).parent
+    write_tsv("dev.tsv", header, *rows[:3])
+    write_tsv("dev_ids.tsv", (1, 2))
+    assert len(load_dataset(TASKS["mrpc"], str(folder)).rows(Role.REPORT)) == 3
+
+
 def test_qnlis_passages_stay_together(write_tsv: WriteTsv) -> None:
     header = ("index", "question", "sentence", "label")
     rows = [(n, f"question {n}", f"passage {n // 4}", "entailment") for n in range(40)]
@@ -209,7 +219,8 @@ def test_shards_are_one_split(tmp_path: Path) -> None:
         half = {name: values[shard * 20 : shard * 20 + 20] for name, values in columns().items()}
         write_parquet(tmp_path / f"train-0000{shard}-of-00002.parquet", half)
     data = load_dataset(TASKS["sst2"], str(tmp_path))
-    assert sum(len(split.rows) for split in data.splits) == 40
+    ids = [row.id for split in data.splits for row in split.rows]
+    assert sorted(ids) == sorted(f"train-{n}" for n in range(40)), "of the split, whatever the shard"
 
 
 def test_questions_without_answers_can_be_read_for_predicting(tmp_path: Path) -> None:

@@ -81,6 +81,23 @@ def test_yes_and_no_are_words_not_truth_values(tmp_path: Path) -> None:
     assert read_rows(task, tmp_path / "new.jsonl")[0].label == 1.0
 
 
+def test_labels_may_be_yes_and_no(tmp_path: Path) -> None:
+    task = find_task(
+        write(tmp_path, "kind: classification\nlabels: [no, yes]\ncolumns: {text: t, label: l}\n")
+    )
+    (tmp_path / "new.csv").write_text("t,l\nx,yes\ny,no\n", encoding="utf-8")
+    assert [row.label for row in read_rows(task, tmp_path / "new.csv")] == [1.0, 0.0]
+
+
+def test_a_group_that_is_misspelt_is_missed_where_rows_are_learned_from(tmp_path: Path) -> None:
+    text = "kind: classification\nlabels: [a, b]\ncolumns: {text: t, label: l, group: autor}\n"
+    task = find_task(write(tmp_path, text))
+    (tmp_path / "train.csv").write_text("t,l,author\nx,a,Ada\n", encoding="utf-8")
+    with pytest.raises(DataError, match="lacks columns of the task; expected 'autor'"):
+        load_dataset(task, str(tmp_path / "train.csv"))
+    assert len(read_rows(task, tmp_path / "train.csv")) == 1
+
+
 def test_labels_that_are_numbers_are_names_first(tmp_path: Path) -> None:
     text = "kind: classification\nlabels: [1, 2, 3, 4, 5]\ncolumns: {text: t, label: l}\n"
     task = find_task(write(tmp_path, text))
@@ -143,8 +160,12 @@ def test_without_a_place_for_data_there_is_advice(tmp_path: Path) -> None:
             "no column named 'lable'; expected one of group, id, label, text, text_pair; "
             "did you mean 'label'?",
         ),
+        (
+            "kind: classification\nlabels: [a, b, c]\nmetric: matthews\ncolumns: {text: t, label: l}\n",
+            "matthews is of two classes; expected accuracy or macro_f1; found 3",
+        ),
         ("kind: span\nmax_length: 4\n", f"max_length is out of range; {LENGTHS}; found 4"),
-        ("kind: span\nmax_length: yes\n", f"max_length is out of range; {LENGTHS}; found True"),
+        ("kind: span\nmax_length: yes\n", f"max_length is out of range; {LENGTHS}; found 'yes'"),
         ("kind: span\nhub: 7\n", "hub is not an id; expected hub: owner/name; found 7"),
     ],
 )

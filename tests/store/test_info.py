@@ -1,0 +1,17 @@
+"""What a store says of itself where not all of it is whole."""
+
+from pathlib import Path
+
+import pytest
+
+from bv_search.errors import StoreError
+from bv_search.store.info import scan_rate
+from bv_search.store.store import Store
+from tests.stores import make_class_store
+
+
+def test_a_block_that_is_missing_is_said(tmp_path: Path) -> None:
+    make_class_store(tmp_path / "it")
+    (tmp_path / "it/train/blocks/00000.npy").unlink()
+    with pytest.raises(StoreError, match=r"00000\.npy: is missing"):
+        scan_rate(Store.open(str(tmp_path / "it"), verify=False))
