@@ -115,6 +115,10 @@ def main(command: Command, argv: Sequence[str] | None = None) -> int:
         progress.close()
         print(f"bv-search {command.name}: {error}", file=sys.stderr)
         return error.exit_status
+    except PermissionError as error:
+        progress.close()
+        print(f"bv-search {command.name}: {_denied(error)}", file=sys.stderr)
+        return UserError.exit_status
     except KeyboardInterrupt:
         progress.close()
         print(f"bv-search {command.name}: interrupted; finished work is kept", file=sys.stderr)
@@ -124,6 +128,15 @@ def main(command: Command, argv: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         print(f"bv-search {command.name}: our failure, not yours: the lines above say where", file=sys.stderr)
         return 1
+
+
+def _denied(error: PermissionError) -> UserError:
+    """Any look at a path can end so: even `Path.exists` raises where a folder may not be entered."""
+    return UserError(
+        "permission denied",
+        where=error.filename or error,
+        do="choose another place, or have its owner let you in",
+    )
 
 
 def _say(result: Result, *, as_json: bool) -> int:

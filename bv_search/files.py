@@ -101,6 +101,15 @@ def remove_part(part: Path) -> None:
         part.unlink(missing_ok=True)
 
 
+def overwrite(handle: int, data: bytes, path: Path) -> None:
+    """In place of what an open file holds; for a lock, which must stay the same file."""
+    try:
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, data, 0)
+    except OSError as error:
+        raise unwritable(path, error) from error
+
+
 def unwritable(path: object, error: OSError) -> OutputError:
     found = error.strerror or error
     return OutputError("cannot be written", where=path, found=found, do="free space or choose another place")

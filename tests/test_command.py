@@ -86,10 +86,16 @@ def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     ("failure", "status", "says"),
     [
         (DataError("is empty", where="dev.json"), 2, "bv-search fail: dev.json: is empty\n"),
+        (
+            PermissionError(13, "Permission denied", "/root/stage"),
+            2,
+            "bv-search fail: /root/stage: permission denied; "
+            "choose another place, or have its owner let you in\n",
+        ),
         (BvError("lost a worker"), 1, "bv-search fail: lost a worker\n"),
         (KeyboardInterrupt(), 130, "bv-search fail: interrupted; finished work is kept\n"),
     ],
-    ids=["the user's", "ours", "interrupted"],
+    ids=["the user's", "a closed folder", "ours", "interrupted"],
 )
 def test_every_end_has_its_status_and_one_line(
     failure: BaseException, status: int, says: str, capsys: pytest.CaptureFixture[str]

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from transformers import (
     AutoModel,
     AutoModelForQuestionAnswering,
@@ -128,9 +129,13 @@ def load_base(source: Source) -> Checkpoint:
 
 
 def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
-    with silence():
-        checkpoint.model.save_pretrained(folder)
-        checkpoint.tokenizer.save_pretrained(folder)
+    try:
+        with silence():
+            checkpoint.model.save_pretrained(folder)
+            checkpoint.tokenizer.save_pretrained(folder)
+    except SafetensorError as error:
+        # how safetensors puts a full disk; who makes the folder names it, given an OSError
+        raise OSError(str(error)) from error
     mode = (folder / "config.json").stat().st_mode
     for weights in weights_files(folder):
         weights.chmod(mode)  # safetensors writes for its owner alone, and a stage may be read by a cluster

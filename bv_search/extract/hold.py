@@ -8,12 +8,12 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from bv_search.errors import OutputError
-from bv_search.files import unwritable
+from bv_search.files import overwrite, unwritable
 from bv_search.store.folder import Folder, LocalFolder
 
 HOLD = ".extract.lock"
@@ -50,7 +50,7 @@ def _card(token: str) -> bytes:
 def _read(folder: Folder) -> dict[str, Any]:
     try:
         value = json.loads(folder.read(HOLD))
-    except (OSError, ValueError):
+    except (OSError, ValueError, OutputError):
         return {}
     return value if isinstance(value, dict) else {}
 
@@ -76,8 +76,7 @@ def _hold_local(path: Path, token: str) -> Iterator[None]:
     """The system lets go of the lock of a process that dies, however it dies."""
     handle = _lock(path)
     try:
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, _card(token), 0)
+        overwrite(handle, _card(token), path)
         yield
     finally:
         # removed while still held: whoever waits for it finds another file under its name, and starts over
@@ -141,5 +140,6 @@ def _dead(card: dict[str, Any]) -> bool:
 
 def _keep_fresh(folder: Folder, token: str, ended: threading.Event) -> None:
     while not ended.wait(BEAT_SECONDS):
-        if _read(folder).get("token") == token:
-            folder.write(HOLD, _card(token))
+        with suppress(OutputError):  # a network that fails for a moment; the next beat comes soon
+            if _read(folder).get("token") == token:
+                folder.write(HOLD, _card(token))

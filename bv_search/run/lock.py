@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bv_search.errors import OutputError, RunError
+from bv_search.files import overwrite
 
 
 @contextmanager
@@ -24,8 +25,7 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
                 found=f"process {holder}",
                 do="wait for it, or end it",
             ) from cause
-        os.ftruncate(handle, 0)
-        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        overwrite(handle, str(os.getpid()).encode(), path)
         yield
     finally:
         os.close(handle)

@@ -34,6 +34,8 @@ from bv_search.store.part import LocalPart, Part
 PIECE_BYTES = 16 << 20
 """Large objects travel in pieces of this size, of which a few are in memory."""
 
+CLIENTS = ("aiobotocore", "aiohttp", "botocore")
+
 
 class Folder(ABC):
     """Files that are whole or absent: `write` and `create` never leave a part of one behind."""
@@ -178,6 +180,7 @@ class RemoteFolder(Folder):
     def __init__(self, url: str) -> None:
         self.url = url.rstrip("/")
         self.fs, self.root = _file_system(self.url)
+        self._whole: set[Path] = set()
 
     def present(self) -> bool:
         return bool(self.names())
@@ -187,14 +190,14 @@ class RemoteFolder(Folder):
 
     def size(self, name: str) -> int | None:
         try:
-            return int(self.fs.info(self._at(name))["size"])
+            return int(self._ask(lambda: self.fs.info(self._at(name)), name)["size"])
         except FileNotFoundError:
             return None
 
     def names(self, under: str = "") -> list[str]:
         top = self._at(under) if under else self.root
         try:
-            found = self.fs.find(top)
+            found = self._ask(lambda: self.fs.find(top), under)
         except FileNotFoundError:
             return []
         return sorted(name.removeprefix(self.root).lstrip("/") for name in found)
@@ -203,7 +206,7 @@ class RemoteFolder(Folder):
         return sorted({name.split("/")[0] for name in self.names()})
 
     def read(self, name: str) -> bytes:
-        data: bytes = self.fs.cat_file(self._at(name))
+        data: bytes = self._ask(lambda: self.fs.cat_file(self._at(name)), name)
         return data
 
     def write(self, name: str, data: bytes | memoryview) -> None:
@@ -237,7 +240,7 @@ class RemoteFolder(Folder):
 
     def delete(self, name: str) -> None:
         try:
-            self.fs.rm(self._at(name), recursive=True)
+            self._ask(lambda: self.fs.rm(self._at(name), recursive=True), name)
         except FileNotFoundError:
             return
 
@@ -245,15 +248,23 @@ class RemoteFolder(Folder):
         """Nothing of an upload that broke off is visible."""
 
     def local(self, name: str, digest: str) -> Path:
-        """One copy per machine, shared by all its readers: named by its bytes, complete or absent."""
+        """One copy per machine, shared by all its readers: named by its bytes, complete or absent.
+
+        A copy that this machine's disk has damaged since is fetched anew, once in the life of a folder.
+        """
         path = cache_folder() / digest.replace(":", "-")
-        if path.exists():
+        if path in self._whole and path.exists():
             return path
+        if not _is_whole(path, digest):
+            self._fetch(name, path, digest)
+        self._whole.add(path)
+        return path
+
+    def _fetch(self, name: str, path: Path, digest: str) -> None:
         size = self.size(name)
         if size is None:
             raise FileNotFoundError(f"{self.url}/{name}")
         write_atomic(path, lambda file: self._download(name, size, digest, DigestingFile().over(file)))
-        return path
 
     def _download(self, name: str, size: int, digest: str, sink: DigestingFile) -> None:
         for start in range(0, size, PIECE_BYTES):
@@ -269,18 +280,32 @@ class RemoteFolder(Folder):
         confine(Path("/"), name, StoreError)
         return f"{self.root}/{name}"
 
-    def _do(self, act: Any, name: str) -> Any:
+    def _do(self, act: Callable[[], Any], name: str) -> Any:
+        """A call for which something has to be there: a bucket to write to, an object to read."""
+        try:
+            return self._ask(act, name)
+        except FileNotFoundError as error:
+            raise self._unreached(name, error) from error
+
+    def _ask(self, act: Callable[[], Any], name: str) -> Any:
+        """A call that may find nothing."""
         try:
             return act()
-        except (FileExistsError, UserError):
+        except (FileExistsError, FileNotFoundError, UserError):
             raise
-        except OSError as error:
-            raise OutputError(
-                "cannot be reached",
-                where=f"{self.url}/{name}",
-                found=error,
-                do="check the address and its keys",
-            ) from error
+        except Exception as error:
+            if isinstance(error, OSError) or _is_of_client(error):
+                raise self._unreached(name, error) from error
+            raise
+
+    def _unreached(self, name: str, error: Exception) -> OutputError:
+        keys = "keys (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY) and endpoint (AWS_ENDPOINT_URL)"
+        return OutputError(
+            "cannot be reached",
+            where=f"{self.url}/{name}".rstrip("/"),
+            found=error,
+            do=f"check the address, its {keys if self.url.startswith('s3') else 'keys and endpoint'}",
+        )
 
 
 class _RemotePart(Part):
@@ -309,6 +334,18 @@ def _file_system(url: str) -> tuple[Any, str]:
             do="install the extra of that store, as in `pip install 'bv-search[s3]'`",
         ) from error
     return fs, str(root).rstrip("/")
+
+
+def _is_of_client(error: Exception) -> bool:
+    """Without credentials or network, what speaks to S3 raises errors of its own that are no OSError."""
+    return any(kind.__module__.partition(".")[0] in CLIENTS for kind in type(error).__mro__)
+
+
+def _is_whole(path: Path, digest: str) -> bool:
+    try:
+        return digest_file(path) == digest
+    except OSError:  # absent, or a disk that cannot read it any more
+        return False
 
 
 def open_folder(place: str | Path, disk: Disk = DISK) -> Folder:

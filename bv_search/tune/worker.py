@@ -11,7 +11,7 @@ from typing import Any, Self
 import ray
 from ray.exceptions import OutOfMemoryError, RayActorError, RayError, RayTaskError
 
-from bv_search.errors import EncoderError, StoreError
+from bv_search.errors import EncoderError, OutputError, StoreError
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.choice import Rates
 
@@ -260,7 +260,7 @@ class Crew:
         try:
             return ray.get(references)
         except RayTaskError as error:
-            if isinstance(error.cause, (StoreError, EncoderError)):
+            if isinstance(error.cause, (StoreError, EncoderError, OutputError)):
                 raise error.cause from None
             if isinstance(error.cause, OSError):
                 raise StoreError(

@@ -6,10 +6,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from bv_search.encoder.checkpoint import find_device, load_base, load_encoder, load_untrained
+from bv_search.encoder.checkpoint import find_device, load_base, load_encoder, load_untrained, save_checkpoint
 from bv_search.encoder.source import find_source
-from bv_search.errors import EncoderError
+from bv_search.errors import EncoderError, OutputError
+from bv_search.files import folder_being_made
 from bv_search.tasks.registry import find_task
+from tests.full_disk import no_room
 
 
 def test_a_folder_that_is_no_stage_has_shapes_but_no_predictions(encoder_folder: Path) -> None:
@@ -158,3 +160,16 @@ def test_a_device_that_is_not_there_is_refused() -> None:
 
 def test_the_untouched_encoder_keeps_its_pooler(encoder_folder: Path) -> None:
     assert load_base(find_source(encoder_folder)).model.pooler is not None
+
+
+def test_weights_without_room_are_one_clear_line_and_nothing_is_left(
+    encoder_folder: Path, tmp_path: Path
+) -> None:
+    checkpoint = load_base(find_source(encoder_folder))
+    with (
+        no_room(beyond=10_000),
+        pytest.raises(OutputError, match=r"stage: cannot be written; found Error while serializing"),
+        folder_being_made(tmp_path / "stage") as folder,
+    ):
+        save_checkpoint(folder, checkpoint)
+    assert list(tmp_path.iterdir()) == []

@@ -77,6 +77,23 @@ def test_readers_of_one_machine_share_one_copy(folder: Folder) -> None:
     assert folder.local("x", digest) == folder.local("x", digest)
 
 
+def test_a_damaged_copy_is_fetched_anew(cache_folder: Path) -> None:
+    url, data = f"memory://{uuid.uuid4().hex}", uuid.uuid4().bytes
+    open_folder(url).write("x", data)
+    copy = open_folder(url).local("x", digest_bytes(data))
+    assert copy.is_relative_to(cache_folder)
+    copy.write_bytes(bytes([data[0] ^ 1]) + data[1:])
+    assert open_folder(url).local("x", digest_bytes(data)).read_bytes() == data
+
+
+def test_a_copy_of_what_is_damaged_in_its_place_is_refused() -> None:
+    folder, digest = open_folder(f"memory://{uuid.uuid4().hex}"), digest_bytes(uuid.uuid4().bytes)
+    folder.write("x", b"damaged")
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"/x: is damaged.*--repair"):
+            folder.local("x", digest)
+
+
 @pytest.mark.parametrize("name", ["../x", "/x", "a/../../x", "a\\b", ""])
 def test_a_name_outside_is_refused(folder: Folder, name: str) -> None:
     with pytest.raises(StoreError, match="outside its folder"):

@@ -1,7 +1,8 @@
 """A store in object storage: over HTTP against a local S3 server."""
 
 import gc
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,63 @@ def test_readers_of_one_machine_share_one_copy(bucket: str, cache_folder: Path) 
     kept = {path.name for path in (cache_folder / "blocks").iterdir()}
     digests = {entry.digest.replace(":", "-") for entry in Store.open(folder.url).manifest.files()}
     assert len(digests & kept) == 6
+
+
+def test_a_damaged_copy_is_no_damage_of_the_store(bucket: str, cache_folder: Path) -> None:
+    store = make_store(f"{bucket}/copied", {"train": make_split(seed=6)})
+    entry = store.manifest.splits["train"]
+    for file in (entry.kept[0], entry.index):
+        copy = store.folder.local(file.file, file.digest)
+        assert copy.is_relative_to(cache_folder)
+        data = bytearray(copy.read_bytes())
+        data[-1] ^= 1
+        copy.write_bytes(data)
+    assert len(list(Store.open(f"{bucket}/copied").split("train").blocks())) == 5
+
+
+@pytest.fixture
+def unreachable(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A bucket for which there are no credentials, or where no server listens."""
+    s3fs = pytest.importorskip("s3fs")
+    if request.param == "no credentials":
+        for name in [name for name in os.environ if name.startswith("AWS_")]:
+            monkeypatch.delenv(name)
+        for name in ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE"):
+            monkeypatch.setenv(name, os.devnull)
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    s3fs.S3FileSystem.clear_instance_cache()
+    yield "s3://no-way/there"
+    s3fs.S3FileSystem.clear_instance_cache()
+
+
+@pytest.mark.parametrize(
+    ("unreachable", "found"),
+    [("no credentials", "Unable to locate credentials"), ("no server", "Could not connect to the endpoint")],
+    indirect=["unreachable"],
+)
+def test_whatever_is_asked_of_an_unreachable_bucket_is_one_clear_line(
+    bucket: str, unreachable: str, found: str
+) -> None:
+    folder = open_folder(unreachable)
+    asked: list[Callable[[], object]] = [
+        folder.present,
+        lambda: folder.exists("x"),
+        lambda: folder.size("x"),
+        folder.names,
+        folder.top,
+        lambda: folder.read("x"),
+        lambda: folder.write("x", b"x"),
+        lambda: folder.stream("x", lambda file: file.write(b"x")),
+        lambda: folder.create("x", b"x"),
+        lambda: folder.delete("x"),
+        lambda: folder.local("x", "xxh3:absent"),
+        lambda: Store.open(unreachable),
+    ]
+    for ask in asked:
+        with pytest.raises(OutputError, match=rf"there.*: cannot be reached; found {found}.*AWS_ACCESS_KEY"):
+            ask()
 
 
 def test_an_upload_that_breaks_off_leaves_nothing(bucket: str) -> None:
