@@ -66,7 +66,11 @@ def run(config: TuneConfig, progress: Progress) -> Run:
     """Search, and leave a run folder whose trials have weights, predictions and scores."""
     clock = Clock()
     study = open_study(config)
-    with study.run.writing(), _begun(study.run), MlflowMirror(study.run).guarded() as mirror:
+    with (
+        study.run.writing(),
+        _opened(study.run, new=not config.resume),
+        MlflowMirror(study.run).guarded() as mirror,
+    ):
         if study.changes:
             study.run.change_study(**study.changes)
         recorder = Recorder(study.run, study.store, mirror)
@@ -101,12 +105,12 @@ def run(config: TuneConfig, progress: Progress) -> Run:
 
 
 @contextmanager
-def _begun(run: Run) -> Iterator[None]:
-    """A run without a trial is not left behind where MLflow or Ray cannot be reached: its name stays free."""
+def _opened(run: Run, *, new: bool) -> Iterator[None]:
+    """A new run that got no trial, for want of MLflow or Ray, is not left behind: its name stays free."""
     try:
         yield
     except UserError:
-        if not run.trials():
+        if new and not run.trials():
             shutil.rmtree(run.path)
         raise
 
@@ -169,7 +173,7 @@ def _search(
     config: TuneConfig, trials: _Trials, desk: Desk, rungs: Rungs, capacity: int, recorder: Recorder
 ) -> None:
     lot = Lot(capacity=capacity)
-    inner = _scheduler(trials.run.study.scheduler, rungs)
+    inner = scheduler_of(trials.run.study.scheduler, rungs)
     _replay(trials, desk, inner)
     if not trials.resumed and not trials.numbers:
         return
@@ -213,7 +217,7 @@ def _trial_name(trial: Any) -> str:
     return f"trial-{trial.config[TRIAL]}"
 
 
-def _scheduler(name: str, rungs: Rungs) -> TrialScheduler:
+def scheduler_of(name: str, rungs: Rungs) -> TrialScheduler:
     if name == "none" or not rungs.positions:
         return FIFOScheduler()
     return AsyncHyperBandScheduler(

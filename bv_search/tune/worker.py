@@ -191,7 +191,10 @@ class Crew:
         self._running[getattr(worker, job.method).remote(*job.arguments)] = (worker, job, time.monotonic())
 
     def finished(self, *, wait: float | None) -> list[Ended]:
-        """Jobs that ended since the last call; the first is waited for, with None as long as it takes."""
+        """Jobs that ended since the last call: the first is waited for, with None as long as it takes.
+
+        None at all where a worker has started instead.
+        """
         ready = self._await_first(wait=wait)
         self._admit(ready)
         return [self._collect(reference) for reference in ready if reference in self._running]

@@ -23,6 +23,7 @@ from bv_search.tune import worker
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.outcome import describe, to_json
 from bv_search.tune.search import run as search
+from bv_search.tune.study import open_study
 from bv_search.tune.worker import Crew, Job
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
@@ -183,6 +184,20 @@ def test_where_mlflow_cannot_be_reached_nothing_is_begun_or_changed(
             search(TuneConfig(name="it", resume=True, runs=config.runs, trials=8, more=True), QUIET)
 
     assert Run.open(run.path).study.trials == 2
+
+
+def test_a_run_that_was_there_is_never_removed(
+    small_space: str, class_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was broken off before its first trial."""
+    config = ask(small_space, class_store, tmp_path)
+    begun = open_study(config).run
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+
+    with pytest.raises(RunError, match=re.escape("127.0.0.1:9")):
+        search(TuneConfig(name="it", resume=True, runs=config.runs), QUIET)
+
+    assert Run.open(begun.path).study == begun.study
 
 
 def test_heads_train_and_are_scored_on_every_worker(
