@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bv_search.command import CALM_THREADS
-from bv_search.errors import UserError
+from bv_search.errors import BvError, UserError
 
 SETTINGS = {
     **CALM_THREADS,
@@ -56,6 +56,19 @@ def machines() -> list[dict[str, Any]]:
     import ray
 
     return [dict(node["Resources"]) for node in ray.nodes() if node["Alive"]]
+
+
+def result_of(reference: Any) -> Any:
+    """What a worker answers. An error of ours or of the user's that it met is raised as itself."""
+    import ray
+    from ray.exceptions import RayTaskError
+
+    try:
+        return ray.get(reference)
+    except RayTaskError as error:
+        if isinstance(error.cause, BvError):
+            raise error.cause from None
+        raise
 
 
 def _join(address: str) -> None:

@@ -1,5 +1,6 @@
 """What all commands share: parsing, progress, the JSON line, exit statuses."""
 
+import errno
 import json
 import os
 import re
@@ -17,6 +18,14 @@ PLAIN_INTERVAL_SECONDS = 5.0
 
 # waiting threads sleep: where others want the cores too, spinning made training four to eight times slower
 CALM_THREADS = {"OMP_WAIT_POLICY": "PASSIVE"}
+
+
+UNUSABLE = {
+    errno.EACCES: ("permission denied", "choose another place, or have its owner let you in"),
+    errno.EPERM: ("permission denied", "choose another place, or have its owner let you in"),
+    errno.ENAMETOOLONG: ("name too long for a disk", "give a shorter one"),
+}
+"""What a place can be at the first look at it, and what to do."""
 
 
 class Progress:
@@ -115,28 +124,24 @@ def main(command: Command, argv: Sequence[str] | None = None) -> int:
         progress.close()
         print(f"bv-search {command.name}: {error}", file=sys.stderr)
         return error.exit_status
-    except PermissionError as error:
-        progress.close()
-        print(f"bv-search {command.name}: {_denied(error)}", file=sys.stderr)
-        return UserError.exit_status
     except KeyboardInterrupt:
         progress.close()
         print(f"bv-search {command.name}: interrupted; finished work is kept", file=sys.stderr)
         return 130
-    except Exception:
+    except Exception as error:
         progress.close()
+        if isinstance(error, OSError) and error.errno in UNUSABLE:
+            print(f"bv-search {command.name}: {_unusable(error)}", file=sys.stderr)
+            return UserError.exit_status
         traceback.print_exc()
         print(f"bv-search {command.name}: our failure, not yours: the lines above say where", file=sys.stderr)
         return 1
 
 
-def _denied(error: PermissionError) -> UserError:
+def _unusable(error: OSError) -> UserError:
     """Any look at a path can end so: even `Path.exists` raises where a folder may not be entered."""
-    return UserError(
-        "permission denied",
-        where=error.filename or error,
-        do="choose another place, or have its owner let you in",
-    )
+    what, do = UNUSABLE[error.errno or 0]
+    return UserError(what, where=error.filename or error, do=do)
 
 
 def _say(result: Result, *, as_json: bool) -> int:

@@ -115,6 +115,16 @@ def unwritable(path: object, error: OSError) -> OutputError:
     return OutputError("cannot be written", where=path, found=found, do="free space or choose another place")
 
 
+def check_makeable(folder: Path) -> None:
+    """Refuse a folder that is not there and cannot be made, before any work."""
+    place = folder.resolve()
+    nearest = next(each for each in (place, *place.parents) if each.exists())
+    if not nearest.is_dir():
+        raise OutputError("cannot be written", where=folder, found=f"{nearest} is a file")
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise OutputError("cannot be written", where=folder, found=f"{nearest} is closed to you")
+
+
 def write_bytes(path: Path, data: bytes) -> None:
     write_atomic(path, lambda file: file.write(data))
 

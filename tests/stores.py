@@ -3,6 +3,7 @@
 L layers, S tokens of a window, H width.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +39,18 @@ def make_span_store(place: Path, *, windows: int = 200, seed: int = 0, **setting
 
 
 def make_class_store(
-    place: Path, *, windows: int = 200, seed: int = 0, tokens: int = 1, **settings: Any
+    place: Path,
+    *,
+    windows: int = 200,
+    seed: int = 0,
+    tokens: int = 1,
+    seen: Mapping[str, int] | None = None,
+    **settings: Any,
 ) -> Store:
-    """mrpc: the class is the sign of one direction in one layer of the first token."""
+    """mrpc: the class is the sign of one direction in one layer of the first token.
+
+    `seen` is on how many windows of a split the encoder was trained.
+    """
     rng = np.random.default_rng(seed)
     mark_H = rng.normal(size=WIDTH)
     splits = {}
@@ -51,7 +61,8 @@ def make_class_store(
         for states_LSH, label in zip(hidden, labels, strict=True):
             states_LSH[1, 0] += mark_H * (1.0 if label else -1.0)
         index = _index(name, lengths, [[float(label)] for label in labels], None)
-        splits[name] = SplitArrays(role=role, index=index, hidden=hidden)
+        known = [number < (seen or {}).get(name, 0) for number in range(count)]
+        splits[name] = SplitArrays(role=role, index=index, hidden=hidden, seen=known)
     return _write(place, splits, "mrpc", seed, tokens="first" if tokens == 1 else "all", **settings)
 
 

@@ -92,10 +92,15 @@ def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
             "bv-search fail: /root/stage: permission denied; "
             "choose another place, or have its owner let you in\n",
         ),
+        (
+            OSError(36, "File name too long", "x" * 300),
+            2,
+            f"bv-search fail: {'x' * 300}: name too long for a disk; give a shorter one\n",
+        ),
         (BvError("lost a worker"), 1, "bv-search fail: lost a worker\n"),
         (KeyboardInterrupt(), 130, "bv-search fail: interrupted; finished work is kept\n"),
     ],
-    ids=["the user's", "a closed folder", "ours", "interrupted"],
+    ids=["the user's", "a closed folder", "a long name", "ours", "interrupted"],
 )
 def test_every_end_has_its_status_and_one_line(
     failure: BaseException, status: int, says: str, capsys: pytest.CaptureFixture[str]

@@ -1,6 +1,7 @@
 """What can be wrong with the asking, found in a second and not after a minute of making things."""
 
 from bv_search.errors import OutputError, UserError
+from bv_search.files import check_makeable
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.study import check_names, load_space
 
@@ -8,6 +9,7 @@ from bv_search.tune.study import check_names, load_space
 def check_request(config: TuneConfig) -> None:
     check_names(config)
     load_space(config)
+    check_makeable(config.runs)
     if config.data is not None:
         raise UserError(
             "--data without --store",

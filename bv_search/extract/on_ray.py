@@ -9,8 +9,8 @@ from typing import Any, ParamSpec, TypeVar
 
 import ray
 from ray.data import ActorPoolStrategy, DataContext, Dataset
-from ray.exceptions import RayTaskError
 
+from bv_search.cluster import result_of
 from bv_search.errors import BvError
 from bv_search.extract.encode import BlockEncoder
 from bv_search.extract.job import BlockTask, Job, Shard
@@ -92,11 +92,11 @@ class OnRay:
 
     def hardware(self) -> Hardware:
         step = ray.remote(num_cpus=1, num_gpus=self.pool.gpus, max_retries=0)(survey_hardware)
-        found: Hardware = _get(step.remote())
+        found: Hardware = result_of(step.remote())
         return found
 
     def call(self, step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        result: R = _get(ray.remote(num_cpus=1, max_retries=0)(step).remote(*args, **kwargs))
+        result: R = result_of(ray.remote(num_cpus=1, max_retries=0)(step).remote(*args, **kwargs))
         return result
 
     def tokenise(self, job: Job, shards: Sequence[Shard]) -> Iterator[Shard]:
@@ -152,15 +152,6 @@ class _Told:
             return {"refusal": "", **self._step(row)}
         except BvError as error:
             return {"refusal": error_to_json(error), **dict.fromkeys(("shard", "task", "entry"), "")}
-
-
-def _get(reference: Any) -> Any:
-    try:
-        return ray.get(reference)
-    except RayTaskError as error:
-        if isinstance(error.cause, BvError):
-            raise error.cause from None
-        raise
 
 
 def _dataset(rows: list[Row]) -> Dataset:

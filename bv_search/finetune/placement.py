@@ -9,10 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import ray
-from ray.exceptions import RayTaskError
 
-from bv_search.cluster import machines, ray_session
-from bv_search.errors import BvError
+from bv_search.cluster import machines, ray_session, result_of
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.workbench import Event, finetune
 from bv_search.tasks.task import Task
@@ -51,10 +49,5 @@ def _on_cluster(config: FinetuneConfig, task: Task) -> Iterator[Event]:
     with ray_session():
         # a second try would tell everything again; asking again keeps the finished stages
         work = ray.remote(max_retries=0, **_needs())(finetune)
-        try:
-            for event in work.options(num_returns="streaming").remote(config, task):
-                yield ray.get(event)
-        except RayTaskError as error:
-            if isinstance(error.cause, BvError):
-                raise error.cause from None
-            raise
+        for event in work.options(num_returns="streaming").remote(config, task):
+            yield result_of(event)

@@ -70,11 +70,7 @@ class Context:
 def open_model(place: str | Path, *, member: str | None = None, store: Store | None = None) -> Model:
     """The model at `place`. A run answers with its ensemble if it has one, else with its best head."""
     path = Path(place)
-    try:
-        found = path.is_dir()
-    except OSError as error:
-        raise HeadError("cannot be read", where=path, found=error.strerror) from error
-    if not found:
+    if not path.is_dir():
         raise HeadError("does not exist", where=path, expected="a run, a head or a saved model")
     if is_run(path):
         return model_of_run(Run.open(path), member)

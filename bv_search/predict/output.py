@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bv_search.errors import OutputError
-from bv_search.files import unwritable, write_text
+from bv_search.files import check_makeable, write_text
 from bv_search.tasks.task import Kind
 
 Rows = Sequence[Mapping[str, Any]]
@@ -47,15 +47,9 @@ def check_output(path: Path, *, overwrite: bool) -> None:
             expected=f"one of {', '.join(FORMATS)}",
             found=path.suffix or "none",
         )
-    try:
-        taken = path.is_dir() or (path.exists() and not overwrite)
-    except OSError as error:
-        raise unwritable(path, error) from error
-    if taken:
+    if path.is_dir() or (path.exists() and not overwrite):
         raise OutputError("already exists", where=path, do="choose another --out, or say --overwrite")
-    nearest = next(parent for parent in path.resolve().parents if parent.exists())
-    if not nearest.is_dir():
-        raise OutputError("cannot be written", where=path, found=f"{nearest} is a file")
+    check_makeable(path.parent)
 
 
 def write_answers(path: Path, rows: Rows) -> None:

@@ -1,6 +1,7 @@
 """Numbers as words: no more certain than they are."""
 
 from bv_search.report.facts import BEST, ENCODER, ENSEMBLE, SMALLEST, Delta, Facts, Standing
+from bv_search.scan.ground import doubts
 
 NOTHING = "–"
 
@@ -65,7 +66,7 @@ def summary(facts: Facts) -> list[str]:
         lines.append(f"No combination of models did better on select than {facts.unbeaten} alone.")
     if facts.over_best is not None:
         lines.append(f"The ensemble is {facts.over_best.word} than the best head: {delta(facts.over_best)}.")
-    return lines
+    return [*lines, *doubts(facts.store)]
 
 
 def _sentence(standing: Standing, encoder: Standing | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from bv_search.errors import OutputError, RunError
-from bv_search.files import confine, folder_being_made, read_json, unwritable, write_json, write_text
+from bv_search.files import confine, folder_being_made, read_json, write_json, write_text
 from bv_search.run.journal import Event, Journal
 from bv_search.run.leaderboard import best, write_leaderboard
 from bv_search.run.lock import exclusive
@@ -33,7 +33,7 @@ class Run:
     def create(cls, path: str | Path, study: Study) -> "Run":
         """Make the folder, whole with its first event, or refuse."""
         path = Path(path)
-        if _exists(path):
+        if path.exists():
             raise OutputError(
                 "already exists",
                 where=path,
@@ -49,13 +49,7 @@ class Run:
     @classmethod
     def open(cls, path: str | Path) -> "Run":
         path = Path(path)
-        try:
-            found = path.is_dir()
-        except OSError as error:
-            raise RunError(
-                "cannot be read", where=path, expected="the folder of a run", found=error.strerror
-            ) from error
-        if not found:
+        if not path.is_dir():
             raise RunError("does not exist", where=path, expected="the folder of a run")
         if not (path / JOURNAL).is_file():
             raise RunError(
@@ -142,13 +136,6 @@ class Run:
     def write_ensemble(self, value: Mapping[str, Any]) -> Path:
         write_json(self.path / ENSEMBLE, dict(value))
         return self.path / ENSEMBLE
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError as error:  # a name too long, a folder that may not be entered
-        raise unwritable(path, error) from error
 
 
 def _yaml(study: Study) -> str:

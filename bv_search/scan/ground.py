@@ -21,6 +21,20 @@ def role_index(store: Store, role: Role | str, columns: Sequence[str] = SCORING)
     return pa.concat_tables([split.index_columns(columns) for split in store.splits(role)])
 
 
+def doubts(store: Store) -> list[str]:
+    """Why scores may be too good: hidden states of a row that the encoder was trained on know its answer."""
+    found = []
+    for role in (Role.SELECT, Role.REPORT):
+        splits = store.splits(role)
+        if seen := sum(split.seen for split in splits):
+            windows = sum(split.windows for split in splits)
+            found.append(
+                f"The encoder was fine-tuned on {seen:,} of the {windows:,} windows of {role}: "
+                "scores on them are too good."
+            )
+    return found
+
+
 def head_shape(store: Store) -> HeadShape:
     """What this store fixes for every head on it."""
     layers, width = store.manifest.shape

@@ -90,7 +90,12 @@ def _split(store: Store, name: str) -> dict[str, Any]:
         "windows": split.windows,
         "tokens": split.tokens,
         "blocks": len(split.blocks),
+        "seen": store.split(name).seen,
     }
+
+
+def _seen(split: dict[str, Any]) -> str:
+    return f", {split['seen']:,} windows of rows that the encoder was fine-tuned on" if split["seen"] else ""
 
 
 def scan_rate(store: Store) -> float:
@@ -146,7 +151,7 @@ def render(info: dict[str, Any]) -> str:
         lines.append(f"  storing pays off after {info['break_even_passes']} passes")
     lines += [
         f"  {name:16} {split['role']:7} {split['windows']:>9,} windows {split['tokens']:>12,} tokens "
-        f"{split['blocks']:>5} blocks"
+        f"{split['blocks']:>5} blocks{_seen(split)}"
         for name, split in info["splits"].items()
     ]
     return "\n".join(lines)

@@ -120,6 +120,12 @@ class StoreSplit:
         """Stored tokens of every window."""
         return self._lengths()
 
+    @cached_property
+    def seen(self) -> int:
+        """Windows of rows that the encoder was fine-tuned on."""
+        column = self.index_columns(["seen"])["seen"]
+        return int(np.count_nonzero(column.to_numpy()))
+
     def encoder_logits(self) -> list[np.ndarray] | None:
         """The encoder's own logits per window: (tokens, 2) for spans, (outputs,) otherwise."""
         if self.entry.encoder is None:

@@ -19,6 +19,7 @@ from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.trial import FAILED
+from bv_search.scan.ground import doubts
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import AUTO, STORE
 from bv_search.source.choice import Choice, compare_sources
@@ -75,7 +76,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             study.run.change_study(**study.changes)
         recorder = Recorder(study.run, study.store, mirror)
         past = read_past(study.run.events())
-        with ray_session(), _hire(config, study, progress) as crew:
+        with ray_session(), _hired(config, study, progress) as crew:
             configs = [TrialConfig.from_json(corner) for corner in study.space.corners()]
             asked = study.run.study.pack
             pack = crew.capacity(configs) if asked == AUTO else int(asked)
@@ -83,6 +84,8 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             windows = study.store.splits("train")[0].windows
             rungs = plan_rungs(configs, windows, halving=study.run.study.scheduler == "asha")
             progress.say(_opening(study.run, study.store, pack, crew))
+            for doubt in doubts(study.store):
+                progress.say(doubt)
             desk = Desk(
                 crew=crew,
                 pool=Pool(rungs, pack),
@@ -115,24 +118,24 @@ def _opened(run: Run, *, new: bool) -> Iterator[None]:
         raise
 
 
-def _hire(config: TuneConfig, study: OpenStudy, progress: Progress) -> Crew:
+@contextmanager
+def _hired(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator[Crew]:
     """Scan workers that read the source chosen; where it is not, one of them measures both."""
     share = Share.of_cluster(machines(), config.workers)
     place, choice = study.store.path, study.choice
     measured = choice.source == AUTO
     reading = Reading(store=place, source=STORE if measured else choice.source, window=config.memory)
-    with ExitStack() as hired:
-        crew = hired.enter_context(Crew(reading, share, progress.say))
+    with ExitStack() as contract:
+        crew = contract.enter_context(Crew(reading, share, progress.say))
         if measured:
             choice = _measured(study.store, crew)
             study.run.change_study(source=choice.source)
         if choice.source != reading.source:
-            hired.close()
-            crew = hired.enter_context(Crew(replace(reading, source=choice.source), share, progress.say))
+            contract.close()
+            crew = contract.enter_context(Crew(replace(reading, source=choice.source), share, progress.say))
         if choice.why:
             progress.say(str(choice))
-        hired.pop_all()
-    return crew
+        yield crew
 
 
 def _measured(store: Store, crew: Crew) -> Choice:

@@ -140,26 +140,19 @@ class _Newcomer:
 
 
 class Crew:
-    """Scan workers: a job goes to an idle one; one that dies is replaced."""
+    """Scan workers, from entering to leaving: a job goes to an idle one; one that dies is replaced."""
 
     def __init__(self, reading: Reading, share: Share, tell: Callable[[str], None]) -> None:
         self._reading = reading
         self._threads = share.threads
         self._options = {"num_cpus": share.cpus, "num_gpus": share.gpus}
         self._tell = tell
+        self.size = share.workers
+        self._hired: list[Any] = []
         self._starting: dict[Any, _Newcomer] = {}
         self._stillborn = 0  # in a row
         self._idle: deque[Any] = deque()
         self._running: dict[Any, tuple[Any, Job, float]] = {}
-        for _ in range(share.workers):
-            self._hire()
-        # from then on they hold their share of the machine: nothing that starts later can take it
-        while self._starting:
-            self._admit(self._await_first(wait=None))
-
-    @property
-    def size(self) -> int:
-        return len(self._idle) + len(self._running) + len(self._starting)
 
     def capacity(self, configs: Sequence[TrialConfig]) -> int:
         """Heads that fit into the memory of every worker; all are idle."""
@@ -200,13 +193,24 @@ class Crew:
         return [self._collect(reference) for reference in ready if reference in self._running]
 
     def __enter__(self) -> Self:
+        """From then on they hold their share of the machine: nothing that starts later can take it."""
+        try:
+            for _ in range(self.size):
+                self._hire()
+            while self._starting:
+                self._admit(self._await_first(wait=None))
+        except BaseException:
+            self._dismiss()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        """All are dismissed, and what they were at is lost."""
-        newcomers = [newcomer.worker for newcomer in self._starting.values()]
-        for worker in [*self._idle, *newcomers, *(worker for worker, _, _ in self._running.values())]:
-            ray.kill(worker)
+        self._dismiss()
+
+    def _dismiss(self) -> None:
+        """All of them, and what they are at is lost."""
+        while self._hired:
+            ray.kill(self._hired.pop())
 
     def _await_first(self, *, wait: float | None) -> list[Any]:
         """Whatever has come of jobs and newcomers, as soon as there is something."""
@@ -272,11 +276,13 @@ class Crew:
             raise
 
     def _replace(self, worker: Any) -> None:
+        self._hired.remove(worker)
         ray.kill(worker)  # one that only cannot be reached would keep its share
         self._hire()
 
     def _hire(self) -> None:
         worker = ray.remote(ScanWorker).options(**self._options).remote(self._reading, self._threads)
+        self._hired.append(worker)
         self._starting[worker.start.remote()] = _Newcomer(worker=worker)
 
 

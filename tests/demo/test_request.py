@@ -28,3 +28,13 @@ def test_a_mistake_is_told_before_anything_is_made(
     assert len(line.splitlines()) == 1
     assert re.search(re.escape(says), line)
     assert sorted(cache_folder.rglob("*")) == before
+
+
+def test_runs_that_cannot_be_kept_are_told_before_anything_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], cache_folder: Path
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    before = sorted(cache_folder.rglob("*"))
+    assert main(COMMAND, ["--runs", str(tmp_path / "file" / "runs")]) == 2
+    assert "file/runs: cannot be written" in capsys.readouterr().err
+    assert sorted(cache_folder.rglob("*")) == before

@@ -117,8 +117,8 @@ def test_bad_requests_are_one_line_before_any_work(
     (tmp_path / "empty.json").write_text("")
     for arguments, complaint in (
         ((tmp_path / "none",), "does not exist; expected a run, a head or a saved model"),
-        (("x" * 300,), "cannot be read; found File name too long"),
-        ((run.path, "--out", "x" * 300 + ".json"), "cannot be written; found File name too long"),
+        (("x" * 300,), "name too long for a disk"),
+        ((run.path, "--out", "x" * 300 + ".json"), "name too long for a disk"),
         ((small.data,), "is neither a run nor a head"),
         ((run.path, "--member", "bset"), "no member named 'bset'; expected one of 0001, 0002, 0003, best"),
         ((run.path, "--member", "ensemble"), "has no ensemble; bv-search ensemble"),

@@ -21,6 +21,7 @@ from bv_search.report.report import run as write
 from bv_search.report.spans import span_facts
 from bv_search.report.words import verdict
 from bv_search.run import Run
+from bv_search.store.store import StoreSplit
 from tests.model.small_run import Small
 
 QUIET = Progress(quiet=True)
@@ -68,6 +69,14 @@ def test_charts_are_whole_svg_in_the_pages_colour(written: tuple[Run, str, str])
         assert "currentColor" in chart
         assert "#010203" not in chart
         assert 'role="img" aria-label="' in chart
+
+
+def test_an_encoder_that_knows_the_answers_is_said(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "scores on them are too good" not in render(gather(run)).markdown
+    monkeypatch.setattr(StoreSplit, "seen", 3)
+    page = render(gather(run))
+    assert page.markdown.count("scores on them are too good") == 2
+    assert page.html.count("scores on them are too good") == 2
 
 
 def test_both_forms_say_what_was_found(written: tuple[Run, str, str], small: Small) -> None:

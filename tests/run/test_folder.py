@@ -53,14 +53,6 @@ def test_a_folder_that_is_no_run_is_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_name_that_no_disk_takes_is_one_line(tmp_path: Path, make_study: Callable[..., Study]) -> None:
-    place = tmp_path / ("x" * 300)
-    with pytest.raises(OutputError, match="cannot be written; found File name too long"):
-        Run.create(place, make_study())
-    with pytest.raises(RunError, match=r"cannot be read; .* found File name too long"):
-        Run.open(place)
-
-
 def test_a_study_of_another_format_or_with_missing_fields_is_one_line(run: Run) -> None:
     value = run.study.to_json()
     with pytest.raises(RunError, match="format version; expected 1; found 2"):

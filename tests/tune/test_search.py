@@ -7,10 +7,12 @@ import signal
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+import ray
 
 from bv_search.command import Progress
 from bv_search.errors import OutputError, RunError, StoreError, UserError
@@ -25,6 +27,7 @@ from bv_search.tune.outcome import describe, to_json
 from bv_search.tune.search import run as search
 from bv_search.tune.study import open_study
 from bv_search.tune.worker import Crew, Job
+from tests.stores import make_class_store
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 
@@ -34,6 +37,13 @@ QUIET = Progress(quiet=True)
 def ask(space: str, store: Store, tmp_path: Path, **more: Any) -> TuneConfig:
     values = {"space": space, "store": store.path, "runs": tmp_path / "runs", "trials": 6, "name": "it"}
     return TuneConfig(**{**values, **more})
+
+
+def wait_until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "in vain"
+        time.sleep(0.1)
 
 
 def scores(run: Run) -> list[tuple[str, str, float | None]]:
@@ -159,8 +169,10 @@ def test_a_store_that_cannot_be_read_costs_no_trial(
     block.write_bytes(whole[:-8] + bytes(8))
     config = ask(small_space, Store.open(str(place), verify=False), tmp_path)
 
-    with pytest.raises(StoreError, match=f"{block.name}.*damaged"):
+    with pytest.raises(StoreError, match=f"{block.name}.*damaged") as failed:
         search(config, QUIET)
+    assert failed.tb is not None, "which keeps all that the search knew, its workers' handles among it"
+    wait_until(lambda: ray.available_resources().get("CPU") == ray.cluster_resources()["CPU"])
     block.write_bytes(whole)
     run = search(TuneConfig(name="it", resume=True, runs=config.runs), QUIET)
 
@@ -227,6 +239,14 @@ def test_a_search_that_waits_for_the_cluster_says_so(
     monkeypatch.setattr(worker, "PATIENCE_SECONDS", 0.0)
     search(ask(small_space, class_store, tmp_path, trials=1), Progress(quiet=False))
     assert re.search(r"waiting for 1 scan worker\(s\) of [\d.]+ cpus each", capsys.readouterr().err)
+
+
+def test_a_search_on_rows_that_the_encoder_knows_says_so(
+    small_space: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = make_class_store(tmp_path / "known", seen={"train": 200, "select": 7})
+    search(ask(small_space, store, tmp_path, trials=1), Progress(quiet=False))
+    assert "fine-tuned on 7 of the 48 windows of select" in capsys.readouterr().err
 
 
 def test_a_name_is_taken_once_and_a_run_keeps_its_trials(

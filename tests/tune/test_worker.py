@@ -76,14 +76,15 @@ from bv_search.tune.worker import Crew, Job, Reading, Share
 
 with ray_session():
     reading = Reading(store=sys.argv[1], source="store", window=None)
-    crew = Crew(reading, Share(workers=1, cpus=0.5, threads=1, gpus=0), lambda text: None)
-    for size in (30_000_000, 4):
-        head = TrialConfig.from_json({"head": {"kind": "adapter", "size": size}})
-        crew.submit(Job(method="segment", arguments=([("it", head)], 13, {"it"}), about=size))
-        (end,) = crew.finished(wait=None)
-        while not crew.idle:
-            crew.finished(wait=None)
-        print(end.result)
+    share = Share(workers=1, cpus=0.5, threads=1, gpus=0)
+    with Crew(reading, share, tell=lambda text: None) as crew:
+        for size in (30_000_000, 4):
+            head = TrialConfig.from_json({"head": {"kind": "adapter", "size": size}})
+            crew.submit(Job(method="segment", arguments=([("it", head)], 13, {"it"}), about=size))
+            (end,) = crew.finished(wait=None)
+            while not crew.idle:
+                crew.finished(wait=None)
+            print(end.result)
 """
 
 
