@@ -27,6 +27,7 @@ from bv_search.run.trial import DONE, RUNNING, STOPPED, TrialRecord
 
 RUN_TAG, TRIAL_TAG, ATTEMPT_TAG, STATUS_TAG = "bv.run", "bv.trial", "bv.attempt", "bv.status"
 PARENT_FILES = (STUDY, LEADERBOARD, ENSEMBLE, REPORT_HTML, REPORT_MD)
+GOING, BROKEN_OFF = "RUNNING", "KILLED"  # MLflow's words
 PAGE = 1000
 VALUE_LIMIT = 500  # characters of a parameter
 
@@ -61,7 +62,7 @@ class MlflowMirror:
             self._children = self._find_children()
             found = self._find_parent()
             self.parent_id = self._create_parent() if found is None else str(found.info.run_id)
-            self._ended = found is not None and found.info.status != "RUNNING"
+            self._status = GOING if found is None else str(found.info.status)
 
     @property
     def uri(self) -> str:
@@ -96,28 +97,36 @@ class MlflowMirror:
         self.trouble = None
         return True
 
-    def close(self, status: str = "FINISHED") -> bool:
-        """Bring everything up to date, add the run's files, and end the parent run."""
+    def close(self, status: str | None = None) -> bool:
+        """Bring everything up to date, add the run's files, and leave nothing running.
+
+        Without a status the study keeps what it ended with; a search that was killed did not set any.
+        """
         if not self.sync():
             return False
         try:
             with reaching(self.uri):
                 self._log(self.parent_id, metrics=self._study_metrics())
                 self.log_files()
-                self._tracking.client.set_terminated(self.parent_id, status=status)
-                self._ended = True
+                for child in self._live():
+                    self._tracking.client.set_terminated(child.id, status=BROKEN_OFF)
+                self._status = status or self._last_status()
+                self._tracking.client.set_terminated(self.parent_id, status=self._status)
         except RunError as error:
             self.trouble = str(error)
         return self.trouble is None
 
     @contextmanager
     def guarded(self) -> Iterator[Self]:
-        """What is broken off meanwhile does not stand in MLflow as running."""
+        """The study is running; what is broken off meanwhile does not stand in MLflow as running."""
+        with reaching(self.uri):
+            for run in (self.parent_id, *(child.id for child in self._live())):
+                self._tracking.client.update_run(run, status=GOING)
         try:
             yield self
         except BaseException as error:
             if self.trouble is None:
-                self.close("KILLED" if isinstance(error, KeyboardInterrupt) else "FAILED")
+                self.close(BROKEN_OFF if isinstance(error, KeyboardInterrupt) else "FAILED")
             raise
 
     def log_files(self, paths: Iterable[Path] | None = None) -> None:
@@ -125,6 +134,14 @@ class MlflowMirror:
         for path in paths or (self._run.path / name for name in PARENT_FILES):
             if path.exists():
                 self._tracking.client.log_artifact(self.parent_id, str(path))
+
+    def _live(self) -> list[_Child]:
+        return [child for child in self._children.values() if child.status == RUNNING]
+
+    def _last_status(self) -> str:
+        if self._status != GOING:
+            return self._status
+        return BROKEN_OFF if self._live() else "FINISHED"
 
     def child_id(self, trial: str) -> str | None:
         child = self._children.get(trial)
@@ -164,9 +181,6 @@ class MlflowMirror:
         )
 
     def _create_child(self, record: TrialRecord) -> _Child:
-        if self._ended:  # a run that goes on
-            self._tracking.client.update_run(self.parent_id, status="RUNNING")
-            self._ended = False
         created = self._tracking.client.create_run(
             self._tracking.experiment,
             start_time=milliseconds(record.suggested),

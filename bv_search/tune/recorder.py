@@ -79,8 +79,7 @@ class Recorder:
     def ended(self, seconds: Mapping[str, float], memory: Mapping[str, int]) -> None:
         self._run.journal.append({"event": "end", "seconds": dict(seconds), "memory": dict(memory)})
         self._run.write_leaderboard()
-        self._mirror.sync()
-        self._mirror.close()
+        self._mirror.close("FINISHED")
 
     def mirror(self) -> None:
         """Bring MLflow up to date, now and then: it is a copy, and the search need not wait for it."""

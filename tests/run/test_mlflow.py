@@ -77,23 +77,48 @@ def test_a_second_mirror_of_a_run_adds_nothing_twice(mirrored: tuple[Run, Mlflow
 def test_a_run_that_goes_on_is_running_again(mirrored: tuple[Run, MlflowMirror]) -> None:
     run, _ = mirrored
     run.journal.append({"event": "suggest", "trial": "d", "config": {"lr": 0.1}})
-    mirror = MlflowMirror(run)
-    assert mirror.sync()
-    assert runs_of(mirror)["first"].info.status == "RUNNING"
-    assert mirror.close()
-    assert runs_of(mirror)["first"].info.status == "FINISHED"
+    with MlflowMirror(run).guarded() as mirror:
+        assert mirror.sync()
+        found = runs_of(mirror)
+        assert (found["first"].info.status, found["d"].info.status) == ("RUNNING", "RUNNING")
+        run.journal.append({"event": "finish", "trial": "d", "status": "failed", "reason": "diverged"})
+        assert mirror.close("FINISHED")
+    found = runs_of(mirror)
+    assert (found["first"].info.status, found["d"].info.status) == ("FINISHED", "FAILED")
 
 
 @pytest.mark.parametrize(("error", "status"), [(KeyboardInterrupt(), "KILLED"), (RunError("no"), "FAILED")])
 def test_what_is_broken_off_does_not_stand_as_running(
     finished_run: Run, error: BaseException, status: str
 ) -> None:
+    finished_run.journal.append({"event": "suggest", "trial": "d", "config": {"lr": 0.1}})
     mirror = MlflowMirror(finished_run)
     with pytest.raises(type(error)), mirror.guarded():
         raise error
     found = runs_of(mirror)
-    assert found["first"].info.status == status
     assert found["a"].data.metrics["select_score"] == 0.6, "what was reached is there"
+    assert {name: found[name].info.status for name in ("first", "a", "d")} == {
+        "first": status,
+        "a": "FINISHED",
+        "d": "KILLED",
+    }
+
+    assert MlflowMirror(finished_run).close(), "as a report does"
+    assert runs_of(mirror)["first"].info.status == status
+    with MlflowMirror(finished_run).guarded():
+        found = runs_of(mirror)
+        assert (found["first"].info.status, found["d"].info.status) == ("RUNNING", "RUNNING")
+
+
+def test_a_report_on_a_killed_search_says_that_it_was_killed(finished_run: Run) -> None:
+    finished_run.journal.append({"event": "suggest", "trial": "d", "config": {"lr": 0.1}})
+    assert MlflowMirror(finished_run).sync(), "and then the power was cut"
+    mirror = MlflowMirror(finished_run)
+    assert mirror.close()
+    assert {name: runs_of(mirror)[name].info.status for name in ("first", "d")} == {
+        "first": "KILLED",
+        "d": "KILLED",
+    }
 
 
 def test_a_mirror_killed_between_two_writes_is_completed_by_the_next(run: Run) -> None:
