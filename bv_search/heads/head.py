@@ -12,7 +12,7 @@ from torch import Generator, Tensor, nn
 
 from bv_search import files
 from bv_search.errors import HeadError
-from bv_search.heads.branches import Branch
+from bv_search.heads.branches import Branch, Solo
 from bv_search.heads.branches.dropout import Dropout
 from bv_search.heads.branches.norm import BatchNorm
 from bv_search.heads.config import HeadConfig, HeadShape, check_fit, head_from_json
@@ -47,6 +47,11 @@ class Head(nn.Module):
     def normed(self) -> bool:
         """Whether it has batch norm, and so statistics to gather."""
         return any(isinstance(module, BatchNorm) for module in self.modules())
+
+    @property
+    def takes_turns(self) -> bool:
+        """Whether it shares no operation with other heads."""
+        return any(isinstance(branch, Solo) for branch in self.branches)
 
     @property
     def reads_all_tokens(self) -> bool:

@@ -2,6 +2,10 @@
 
 Threads inside of an operation wait for each other at the end of every one, thousands of times a micro-batch;
 heads wait for each other once. On two cores, packs of adapters went 1.3 times as fast.
+
+Deep heads amplify rounding, and an operation may round otherwise with other threads or beside other heads: so
+those that take turns do it here too, each by itself on all cores, in a pack as alone. Their convolutions are
+large enough for that: with two threads they were 1.3 to 2.5 times as fast as with one.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,19 +22,24 @@ Result = TypeVar("Result")
 
 
 class Lanes:
-    """`groups` are the numbers of the heads of each lane; `run` does some work on all lanes at once."""
+    """`groups` are the numbers of heads that go together; `run` does some work on each group.
+
+    First come the lanes, which run at once, then the heads that take turns.
+    """
 
     def __init__(self, heads: Sequence[Head], device: torch.device) -> None:
-        threads = torch.get_num_threads() if device.type == "cpu" else 1
-        self.groups = share_out(heads, threads)
-        self._threads_of_each = threads // len(self.groups)
+        self._threads = torch.get_num_threads() if device.type == "cpu" else 1
+        beside = [k for k, head in enumerate(heads) if not head.takes_turns]
+        lanes = share_out([heads[k] for k in beside], self._threads) if beside else []
+        self._lanes = len(lanes)
+        turns = [[k] for k, head in enumerate(heads) if head.takes_turns]
+        self.groups = [*([beside[n] for n in lane] for lane in lanes), *turns]
         self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> Self:
-        if len(self.groups) > 1:
-            self._pool = ThreadPoolExecutor(
-                len(self.groups), initializer=torch.set_num_threads, initargs=(self._threads_of_each,)
-            )
+        if self._lanes > 1:
+            each = self._threads // self._lanes
+            self._pool = ThreadPoolExecutor(self._lanes, initializer=torch.set_num_threads, initargs=(each,))
         return self
 
     def __exit__(
@@ -40,10 +49,10 @@ class Lanes:
             self._pool.shutdown()
 
     def run(self, work: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-        """The work on the item of each lane."""
-        if self._pool is None:
-            return [work(item) for item in items]
-        return list(self._pool.map(work, items))
+        """The work on the item of each group."""
+        at_once = map if self._pool is None else self._pool.map
+        done = list(at_once(work, items[: self._lanes]))
+        return [*done, *map(work, items[self._lanes :])]
 
 
 def share_out(heads: Sequence[Head], lanes: int) -> list[list[int]]:

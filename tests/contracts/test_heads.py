@@ -1,5 +1,6 @@
 """What every head promises, whatever its kind."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,7 @@ from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from tests.stores import make_class_store, make_span_store
 
+DEEPEST = XceptionHead(form="full")
 HEADS: list[HeadConfig] = [
     PoolingHead(),
     PoolingHead(pooling="average"),
@@ -61,6 +63,7 @@ HEADS: list[HeadConfig] = [
     XceptionModHead(size=6, channels=6, blocks=1, readout="mean"),
     XceptionHead(),
     XceptionHead(skip=True),
+    DEEPEST,
 ]
 LAYERS, WIDTH = 5, 24
 SHAPES = {
@@ -92,14 +95,25 @@ def trial(number: int) -> TrialConfig:
     """Alike but for their seeds, rates and schedules: nothing of one may leak into another."""
     odd = number % 2 == 1
     training = TrainingConfig(
-        learning_rate=1e-2,
+        learning_rate=1e-3 if HEADS[number] == DEEPEST else 1e-2,
         seed=number,
         batch=32 if odd else 16,
         weight_decay=0.1 if odd else 0.0,
         dropout=0.2 if number % 3 == 0 else 0.0,
         label_smoothing=0.1 if number % 4 == 0 else 0.0,
+        warmup=0.3 if number % 5 == 0 else 0.0,
+        schedule="cosine" if number % 5 < 2 else "constant",
     )
     return TrialConfig(head=HEADS[number], training=training)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def two_threads() -> Iterator[None]:
+    """In a pack, most heads have one of them each; alone, a head has both."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from bv_search.heads.config import AdapterHead, HeadConfig, HeadShape, PooledAdapterHead, PoolingHead
+from bv_search.heads.config import AdapterHead, CnnHead, HeadConfig, HeadShape, PooledAdapterHead, PoolingHead
 from bv_search.heads.head import Head
 from bv_search.scan.lanes import Lanes, share_out
 
@@ -72,6 +72,13 @@ def test_each_lane_has_a_thread_with_cores_of_its_own(two_threads: None) -> None
     with Lanes(heads(*[AdapterHead(size=4)] * 4), CPU) as lanes:
         assert lanes.run(meet, range(2)) == [1, 1]
     assert torch.get_num_threads() == 2, "what runs alone has all cores"
+
+
+def test_heads_that_take_turns_do_it_one_by_one_on_all_cores(two_threads: None) -> None:
+    configs = [CnnHead(channels=4), AdapterHead(size=4), CnnHead(channels=6), AdapterHead(size=8)]
+    with Lanes(heads(*configs), CPU) as lanes:
+        assert lanes.groups == [[1], [3], [0], [2]]
+        assert lanes.run(lambda _: torch.get_num_threads(), lanes.groups) == [1, 1, 2, 2]
 
 
 def test_what_goes_wrong_in_a_lane_is_raised(two_threads: None) -> None:

@@ -57,8 +57,8 @@ class Solo(Branch):
     """A branch that takes its turn: what it does is too heavy for a wider operation to be faster.
 
     Measured on CPU: grouped convolutions of K heads took 1.2 to 2.2 times as long as one after the other.
-    In return its numbers are the same to the last bit alone and in any pack, which deep heads need:
-    they amplify rounding.
+    In return its numbers are the same to the last bit alone and in any pack, which deep heads need: they
+    amplify rounding. `scan/lanes.py` sees to the rest.
     """
 
     @classmethod
