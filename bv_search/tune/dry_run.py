@@ -2,14 +2,15 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
 
-from bv_search.errors import UserError
-from bv_search.heads.config import HeadConfig, HeadShape
+from bv_search.errors import HeadError, UserError
+from bv_search.heads.config import HeadConfig, HeadShape, check_fit
+from bv_search.heads.config.published import published_percent
 from bv_search.heads.head import Head, count_parameters
 from bv_search.heads.pack import Pack
 from bv_search.run.trial import percent_of
@@ -33,6 +34,19 @@ class HeadSize:
     config: HeadConfig
     parameters: int
     percent: float
+    published: float | None  # percent, in the source work
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "parameters": self.parameters,
+            "percent": self.percent,
+            "published_percent": self.published,
+        }
+
+    def line(self, width: int) -> str:
+        published = "" if self.published is None else f"  (published: {self.published:g} %)"
+        return f"  {self.name:{width}}  {self.parameters:>12,}  {self.percent:8.4f} %{published}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,13 +57,13 @@ class DryRun:
     cost: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        heads = [{"name": h.name, "parameters": h.parameters, "percent": h.percent} for h in self.heads]
+        heads = [head.to_json() for head in self.heads]
         return {"heads": heads, "trials": self.trials, "cost": self.cost}
 
     def __str__(self) -> str:
         lines = [f"space {self.space.name}: {self.space.about}", f"{len(self.heads)} heads:"]
         width = max(len(head.name) for head in self.heads)
-        lines += [f"  {h.name:{width}}  {h.parameters:>12,}  {h.percent:8.4f} %" for h in self.heads[:LISTED]]
+        lines += [head.line(width) for head in self.heads[:LISTED]]
         if len(self.heads) > LISTED:
             lines.append(f"  … and {len(self.heads) - LISTED} more (all in --json)")
         lines += [f"{self.trials} trials"]
@@ -63,7 +77,8 @@ def dry_run(config: TuneConfig, shape: str | None) -> DryRun:
     trials = count_trials(config, space)
     configs = [TrialConfig.from_json(corner) for corner in space.corners()]
     if shape is not None:
-        heads = measure_heads(configs, parse_shape(shape, space.name), BERT_LARGE_PARAMETERS)
+        stand_in = find_shape(shape, [config.head for config in configs])
+        heads = measure_heads(configs, stand_in, BERT_LARGE_PARAMETERS)
         return DryRun(space=space, trials=trials, heads=heads, cost={})
     store = open_store(config.store, config)
     check_heads(space, store)
@@ -73,12 +88,25 @@ def dry_run(config: TuneConfig, shape: str | None) -> DryRun:
     return DryRun(space=space, trials=trials, heads=heads, cost=cost)
 
 
-def parse_shape(text: str, space: str) -> HeadShape:
-    """LxH in place of a store: 25 channels are a span encoder's layers, one more is the pooler's output."""
+def find_shape(text: str, heads: Sequence[HeadConfig]) -> HeadShape:
+    """LxH in place of a store: of spans where every head answers for tokens, else of two classes."""
     layers, cross, width = text.partition("x")
     if not cross or not layers.isdecimal() or not width.isdecimal() or 0 in (int(layers), int(width)):
         raise UserError("bad --shape", expected="LAYERSxWIDTH, such as 25x1024", found=repr(text))
-    return HeadShape(layers=int(layers), width=int(width), outputs=2, per_token="classification" not in space)
+    spans = HeadShape(layers=int(layers), width=int(width), outputs=2, per_token=True)
+    classes = replace(spans, per_token=False)
+    shape = spans if all(_fits(head, spans) for head in heads) else classes
+    for head in heads:
+        check_fit(head, shape)
+    return shape
+
+
+def _fits(head: HeadConfig, shape: HeadShape) -> bool:
+    try:
+        check_fit(head, shape)
+    except HeadError:
+        return False
+    return True
 
 
 def measure_heads(
@@ -89,7 +117,10 @@ def measure_heads(
     for head in dict.fromkeys(config.head for config in configs):
         parameters = count_parameters(head, shape)
         percent = percent_of(parameters, encoder_parameters) or 0.0
-        sizes.append(HeadSize(name=head.name, config=head, parameters=parameters, percent=percent))
+        published = published_percent(head, shape)
+        sizes.append(
+            HeadSize(name=head.name, config=head, parameters=parameters, percent=percent, published=published)
+        )
     return tuple(sizes)
 
 

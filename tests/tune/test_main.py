@@ -22,6 +22,25 @@ def test_a_dry_run_lists_the_paper_heads_with_exact_sizes(capsys: pytest.Capture
     assert sizes["adapter 386 shared"] == 414_952
     assert sizes["learned pooling"] == 2_076
     assert next(h["percent"] for h in heads if h["parameters"] == 414_952) == pytest.approx(0.1238, abs=1e-4)
+    published = {head["name"]: (head["percent"], head["published_percent"]) for head in heads}
+    unpublished = [name for name, (_, percent) in published.items() if percent is None]
+    assert unpublished == ["average pooling", "adapter 386 shared skip", "adapter 64 shared skip"]
+    assert all(ours == pytest.approx(said, rel=0.02, abs=5e-4) for ours, said in published.values() if said)
+
+
+def test_a_dry_run_prints_what_was_published_beside(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--space", "paper-span", "--dry-run", "--shape", "25x1024") == 0
+    assert "1.9902 %  (published: 1.994 %)" in capsys.readouterr().out
+    assert run("--space", "paper-span", "--dry-run", "--shape", "13x768") == 0
+    assert "published" not in capsys.readouterr().out
+
+
+def test_heads_tell_what_a_shape_is_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    space = tmp_path / "mine.yaml"
+    space.write_text("space: {head: {choice: [{kind: pooling}, {kind: xception}]}, learning_rate: 0.01}")
+    assert run("--space", space, "--dry-run", "--shape", "26x1024", "--json") == 0
+    heads = json.loads(capsys.readouterr().out)["heads"]
+    assert [head["parameters"] for head in heads] == [2_077, 264_066]
 
 
 def test_a_dry_run_of_classification_heads(capsys: pytest.CaptureFixture[str]) -> None:
@@ -29,6 +48,7 @@ def test_a_dry_run_of_classification_heads(capsys: pytest.CaptureFixture[str]) -
 
     heads = json.loads(capsys.readouterr().out.splitlines()[-1])["heads"]
     parameters = [head["parameters"] for head in heads]
+    assert {head["published_percent"] for head in heads} == {None}, "percents were published of span heads"
     assert parameters == [2_077, 398_499, 398_472, 264_066, 266_114, 20_662_106]
 
 
