@@ -31,18 +31,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     extract.add_argument("--task", default="squad2-span", help="whose windows (default: %(default)s)")
     extract.add_argument("--encoder", help="a stage, a transformers folder, or a name on the Hub")
     extract.add_argument("--data", metavar="PATH", help="local folder or file of the task")
-    extract.add_argument(
-        "--windows", type=positive_int, default=480, help="encoded in a round (default: %(default)s)"
-    )
-    extract.add_argument("--threads", type=positive_int, default=1, help="(default: %(default)s)")
     extract.add_argument("--batch-tokens", type=positive_int, help="of one forward pass (default: 1024)")
+    passes = parser.add_argument_group("extract, scan")
+    passes.add_argument("--windows", type=positive_int, default=480, help="of a round (default: %(default)s)")
+    passes.add_argument("--threads", type=positive_int, default=1, help="(default: %(default)s)")
     scan = parser.add_argument_group("scan, tune")
     scan.add_argument("--heads", type=positive_int, default=32, help="of a pack (default: %(default)s)")
     store = parser.add_argument_group("store, scan, tune")
     store.add_argument(
-        "--store", metavar="STORE", help="with all tokens (default for store: a synthetic one)"
+        "--store", metavar="STORE", help="for scan, of a span task (default for store: a synthetic one)"
     )
-    store.add_argument(
+    reading = parser.add_argument_group("store")
+    reading.add_argument(
         "--megabytes", type=positive_int, default=1024, help="read in a round (default: %(default)s)"
     )
 

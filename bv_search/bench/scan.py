@@ -38,6 +38,7 @@ from bv_search.scan.team import Team
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import Store
+from bv_search.tasks.task import Kind
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.space import parse_space
 from bv_search.tune.space_file import find_space
@@ -68,11 +69,19 @@ class Ground:
 def run(args: Namespace, progress: Progress) -> Result:
     if not args.store:
         raise UserError(
-            "nothing to scan", expected="--store STORE with all tokens", do="make one with extract"
+            "nothing to scan", expected="--store STORE of a span task", do="make one with extract"
+        )
+    store = Store.open(args.store)
+    if store.task.kind is not Kind.SPAN or not store.manifest.keeps_blocks:
+        raise UserError(
+            "is not a store to scan here",
+            where=args.store,
+            expected="hidden states of a span task, such as squad2-span",
+            found=store.task.name if store.manifest.keeps_blocks else "a store of --format none",
         )
     prepare_memory()  # as scan workers do
     torch.set_num_threads(args.threads)
-    ground = _ground(Store.open(args.store), args.windows)
+    ground = _ground(store, args.windows)
     families = {
         "pooling": _heads(find_space("pooling").source, args.heads, ground),
         "shared adapters": _heads(SHARED, args.heads, ground),

@@ -70,24 +70,26 @@ class Head(nn.Module):
         """With the statistics of batch norm, which are not trained: what Keras calls total parameters."""
         return self.parameter_count() + sum(buffer.numel() for buffer in self.buffers())
 
-    def save_pretrained(self, folder: Path, **more: Any) -> None:
+    def save_pretrained(self, folder: str | Path, **more: Any) -> None:
         """`more` goes into config.json beside the head: what a loader of answers needs to know."""
+        folder = Path(folder)
         files.write_bytes(folder / WEIGHTS_FILE, save_tensors(dict(self.state_dict())))
         value = {"head": self.config.to_json(), "shape": asdict(self.shape), **more}
         files.write_json(folder / CONFIG_FILE, value)
 
     @classmethod
-    def from_pretrained(cls, folder: Path) -> Self:
+    def from_pretrained(cls, folder: str | Path) -> Self:
+        folder = Path(folder)
         config = files.read_json(folder / CONFIG_FILE, HeadError)
         try:
             head = cls(head_from_json(config["head"]), HeadShape(**config["shape"]))
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
             raise HeadError("is not a head's config", where=folder / CONFIG_FILE, found=error) from error
         head.load_weights(read_weights(folder / WEIGHTS_FILE), where=folder / WEIGHTS_FILE)
         return head
 
     def load_weights(self, weights: dict[str, Tensor], *, where: object) -> None:
-        """Refuses by name what is missing, too many or of another shape."""
+        """Refuses by name what is missing, too many, of another shape or no number."""
         own = self.state_dict()
         for name in own.keys() - weights.keys():
             raise HeadError(f"tensor {name} is missing", where=where)
@@ -99,6 +101,15 @@ class Head(nn.Module):
                 raise HeadError(
                     f"tensor {name} has a wrong shape", where=where, expected=expected, found=found
                 )
+            if weights[name].dtype != tensor.dtype:
+                raise HeadError(
+                    f"tensor {name} has a wrong type",
+                    where=where,
+                    expected=tensor.dtype,
+                    found=weights[name].dtype,
+                )
+            if not weights[name].isfinite().all():
+                raise HeadError(f"tensor {name} has values that are no numbers", where=where)
         self.load_state_dict(weights)
 
 

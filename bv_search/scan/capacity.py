@@ -1,6 +1,7 @@
 """How many heads fit into memory beside each other."""
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -18,23 +19,35 @@ COPIES = 16  # of the weights: as they come, train, go and score; measured, with
 
 
 def pack_capacity(
-    trials: Sequence[TrialConfig], shape: HeadShape, *, longest: int, device: torch.device, reserved: int = 0
+    trials: Sequence[TrialConfig],
+    shape: HeadShape,
+    *,
+    longest: int,
+    device: torch.device,
+    reserved: int = 0,
+    workers: int = 1,
 ) -> int:
     """Heads of the largest kind that may train together, where windows have up to `longest` tokens.
 
-    `reserved` bytes of this machine's memory are for blocks; a GPU's memory holds none.
+    So many workers share this machine's memory, where each has `reserved` bytes for blocks. A GPU has one worker,
+    and holds no blocks.
     """
     dropout = max(trial.training.dropout for trial in trials)  # any head may be drawn with it
     heads = {trial.head for trial in trials}
     largest = max(head_bytes(head, shape, dropout=dropout, longest=longest) for head in heads)
-    free = free_memory(device) - (reserved if device.type == "cpu" else 0)
+    free = free_memory(device)
+    if device.type == "cpu":
+        free = free // workers - reserved
     return max(1, min(LARGEST, int(SHARE * free / largest)))
 
 
 def head_bytes(config: HeadConfig, shape: HeadShape, *, dropout: float, longest: int) -> int:
     """What a segment takes for a head: its weights, and what a micro-batch keeps."""
-    with torch.device("meta"):
-        head = Head(config, shape)
+    try:
+        with torch.device("meta"):
+            head = Head(config, shape)
+    except RuntimeError:  # larger than torch can count: it fails by itself, as one trial
+        return sys.maxsize
     head.use_dropout(dropout, seed=0)
     tokens = MICRO_BATCH * (longest if head.reads_all_tokens else 1)
     kept = sum(branch.kept(tokens) for branch in head.typed_branches())

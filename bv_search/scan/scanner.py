@@ -101,14 +101,18 @@ class Scanner:
     def shape(self) -> HeadShape:
         return head_shape(self._store)
 
-    def capacity(self, trials: Sequence[TrialConfig]) -> int:
-        """Heads that may share a pass in the memory there is; an encoder that feeds them is in it already."""
+    def capacity(self, trials: Sequence[TrialConfig], workers: int = 1) -> int:
+        """Heads that may share a pass in the memory there is, where so many workers stand on this machine.
+
+        An encoder that feeds them is in it already.
+        """
         return pack_capacity(
             trials,
             self.shape,
             longest=int(self._source.split.lengths.max()),
             device=self._device,
             reserved=self._reserved,
+            workers=workers,
         )
 
     def rates(self) -> Rates:

@@ -39,7 +39,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         help=f"heads to try; +N: so many more than a resumed run has (default: {DEFAULT_TRIALS} or the grid)",
     )
-    parser.add_argument("--time-budget", type=duration, metavar="TIME", help="such as 90s, 30m, 2h")
+    parser.add_argument(
+        "--time-budget",
+        type=duration,
+        metavar="TIME",
+        help="such as 90s, 30m, 2h: heads then stay as they are, and are scored",
+    )
     parser.add_argument(
         "--data-fraction", type=fraction, metavar="F", help="train on the first part of the store"
     )

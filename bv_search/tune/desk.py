@@ -94,13 +94,13 @@ class Desk:
         return trial not in self._failed
 
     def halt_all(self) -> None:
-        """The time is up: heads that have a score are judged by it."""
+        """The time is up: heads that have learned something stay as they are, and are scored."""
         for trial in self._positions:
             if trial not in self._halted:
                 self.halt(trial)
 
     def leave(self, trial: str) -> None:
-        """Nothing more happens to it in this session; a resumed one goes on where it stands."""
+        """Nothing more is learned in this session, by a head that may wait for its next segment."""
         self._pool.drop(trial)
 
     def dispatch(self, *, all_are_in: bool) -> None:

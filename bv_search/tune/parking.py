@@ -3,7 +3,7 @@
 A trial that reports `parked` is paused, which frees its process, and its head waits in the pool. When a
 pack is full, or when nothing else can happen, the heads that wait go to a scan worker as one segment.
 Their trials are woken to report their scores, and the scheduler inside (ASHA, or none) decides as it always
-does. Nothing waits on a timer.
+does. Nothing is sent on a timer: the pulse below only lets Tune's loop rest.
 """
 
 from collections.abc import Mapping

@@ -241,11 +241,16 @@ def _replay(trials: _Trials, desk: Desk, scheduler: TrialScheduler) -> None:
             trials.searcher.tell(past.trial, past.score)
         if past.status != FAILED and not past.finished:
             desk.known(past.trial, past.config, past.position, past.status)
-        judged = _PastTrial(past.trial)
-        scheduler.on_trial_add(None, judged)
-        for position, score in past.scores:
-            if position < past.position or not past.is_live:
-                scheduler.on_trial_result(None, judged, {"position": position, "score": score})
+        remind(scheduler, past)
+
+
+def remind(scheduler: TrialScheduler, past: Past) -> None:
+    """Of what it judged in an earlier session. What a live trial has still to report is yet to come."""
+    judged = _PastTrial(past.trial)
+    scheduler.on_trial_add(None, judged)
+    for position, score in past.scores:
+        if position < past.position or not past.is_live:
+            scheduler.on_trial_result(None, judged, {"position": position, "score": score})
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import resource
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -82,8 +82,11 @@ class ScanWorker:
         store, source, window = self._reading.store, self._reading.source, self._reading.window
         self._scanner = Scanner(store, source=source, window=window, threads=self._threads)
 
-    def capacity(self, configs: Sequence[TrialConfig]) -> int:
-        return self._scanner.capacity(configs)
+    def machine(self) -> str:
+        return str(ray.get_runtime_context().get_node_id())
+
+    def capacity(self, configs: Sequence[TrialConfig], workers: int) -> int:
+        return self._scanner.capacity(configs, workers)
 
     def rates(self) -> Rates:
         return self._scanner.rates()
@@ -156,7 +159,13 @@ class Crew:
 
     def capacity(self, configs: Sequence[TrialConfig]) -> int:
         """Heads that fit into the memory of every worker; all are idle."""
-        return int(min(self._ask([worker.capacity.remote(configs) for worker in self._idle])))
+        machines = self._ask([worker.machine.remote() for worker in self._idle])
+        beside = Counter(machines)
+        each = [
+            worker.capacity.remote(configs, beside[machine])
+            for worker, machine in zip(self._idle, machines, strict=True)
+        ]
+        return int(min(self._ask(each)))
 
     def rates(self) -> Rates:
         """How fast the sources are, where one of the workers stands."""

@@ -17,7 +17,7 @@ from bv_search.command import Progress, main
 from bv_search.heads.config import AdapterHead, HeadShape, PoolingHead
 from bv_search.heads.head import count_parameters
 from bv_search.source.fill import encode_batches
-from tests.stores import make_span_store
+from tests.stores import make_class_store, make_span_store
 
 
 def test_arms_take_turns_and_the_warm_round_does_not_count() -> None:
@@ -117,6 +117,12 @@ def test_what_is_missing_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -
     assert main(COMMAND, ["extract"]) == 2
     assert "needs --encoder" in capsys.readouterr().err
     assert main(COMMAND, ["tea"]) == 2
+
+
+def test_a_store_of_another_task_is_not_scanned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = make_class_store(tmp_path / "store", tokens=12)
+    assert main(COMMAND, ["scan", "--store", store.path]) == 2
+    assert "expected hidden states of a span task, such as squad2-span; found mrpc" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

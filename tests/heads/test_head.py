@@ -76,6 +76,31 @@ def test_a_folder_that_is_no_head_is_refused(tmp_path: Path) -> None:
         Head.from_pretrained(tmp_path / "nowhere")
 
 
+@pytest.mark.parametrize(
+    "damage", [{"head": None}, {"head": "pooling"}, {"shape": {"layers": -1, "width": 8}}, {"shape": None}]
+)
+def test_a_config_that_is_no_heads_is_one_line(damage: dict[str, object], tmp_path: Path) -> None:
+    Head(AdapterHead(size=3), SHAPE).initialise(0).save_pretrained(str(tmp_path))
+    config = files.read_json(tmp_path / "config.json", HeadError)
+    files.write_json(tmp_path / "config.json", config | damage)
+
+    with pytest.raises(HeadError, match="is not a head's config"):
+        Head.from_pretrained(str(tmp_path))
+
+
+def test_weights_that_are_no_numbers_or_of_another_type_are_named(tmp_path: Path) -> None:
+    head = Head(AdapterHead(size=3), SHAPE).initialise(0)
+    with torch.no_grad():
+        head.bias_C[1] = float("nan")
+    head.save_pretrained(tmp_path)
+    with pytest.raises(HeadError, match="tensor bias_C has values that are no numbers"):
+        Head.from_pretrained(tmp_path)
+
+    Head(AdapterHead(size=3), SHAPE).initialise(0).double().save_pretrained(tmp_path)
+    with pytest.raises(HeadError, match=r"has a wrong type; expected torch\.float32; found torch\.float64"):
+        Head.from_pretrained(tmp_path)
+
+
 def test_unknown_kinds_and_settings_are_named() -> None:
     with pytest.raises(UnknownName, match="did you mean 'adapter'"):
         head_from_json({"kind": "adaptor"})

@@ -46,6 +46,24 @@ def test_a_head_that_does_not_fit_still_gets_a_pass_of_its_own() -> None:
     assert pack_capacity(trials(giant), BERT_LARGE, longest=386, device=CPU) == 1
 
 
+def test_a_head_that_torch_cannot_count_is_no_plans_end() -> None:
+    endless = AdapterHead(size=10**18, shared=False)
+
+    assert pack_capacity(trials(endless, PoolingHead()), BERT_LARGE, longest=386, device=CPU) == 1
+
+
+def test_workers_on_one_machine_share_its_memory_and_each_has_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bv_search.scan.capacity.free_memory", lambda _: 64 << 30)
+
+    def capacity(device: str, workers: int) -> int:
+        return pack_capacity(
+            trials(LARGE), BERT_LARGE, longest=386, device=torch.device(device), workers=workers
+        )
+
+    assert capacity("cpu", 1) // 4 <= capacity("cpu", 4) < capacity("cpu", 1)
+    assert capacity("cuda", 4) == capacity("cuda", 1)
+
+
 def test_a_head_that_reads_first_tokens_keeps_nothing_of_the_others() -> None:
     first, mean = AdapterHead(), AdapterHead(readout="mean")
 

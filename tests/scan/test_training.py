@@ -21,6 +21,7 @@ def test_a_fraction_of_the_data_is_whole_micro_batches() -> None:
     assert TrainingConfig(data_fraction=0.1).rows(1000) == 112
     assert TrainingConfig(data_fraction=1.0).rows(1000) == 1000
     assert TrainingConfig(data_fraction=0.001).rows(5) == 5
+    assert TrainingConfig(data_fraction=0.07).rows(1600) == 112, "a product of floats is a little more"
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import ray
+from ray.tune.schedulers import TrialScheduler
 
 from bv_search.command import Progress
 from bv_search.errors import OutputError, RunError, StoreError, UserError
@@ -20,10 +22,14 @@ from bv_search.heads.head import Head
 from bv_search.run.folder import Run
 from bv_search.run.predictions import read_predictions
 from bv_search.run.trial import DONE, STOPPED
+from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tune import worker
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.outcome import describe, to_json
+from bv_search.tune.resume import Past
+from bv_search.tune.rungs import plan_rungs
+from bv_search.tune.search import remind, scheduler_of
 from bv_search.tune.search import run as search
 from bv_search.tune.study import open_study
 from bv_search.tune.worker import Crew, Job
@@ -146,6 +152,41 @@ def test_a_time_budget_ends_a_search_with_what_it_has(class_store: Store, tmp_pa
     run = search(ask(str(space), class_store, tmp_path, trials=500, pack="4", time_budget=8.0), QUIET)
 
     assert 0 < len(run.finished_trials()) < 500
+
+
+def test_heads_that_a_time_budget_cuts_are_scored_as_they_are(class_store: Store, tmp_path: Path) -> None:
+    space = tmp_path / "endless.yaml"
+    space.write_text(
+        "space: {head: {kind: adapter, size: 4}, learning_rate: {uniform: [0.001, 0.01]}, epochs: 9000}"
+    )
+
+    run = search(ask(str(space), class_store, tmp_path, trials=3, searcher="random", time_budget=4.0), QUIET)
+
+    assert [record.status for record in run.trials()] == [STOPPED] * 3
+    for record in run.trials():
+        assert record.report_score is not None
+        assert read_predictions(run.trial_folder(record.id) / "report.parquet").logits
+
+
+def test_a_resumed_scheduler_knows_what_was_judged_before() -> None:
+    config = TrialConfig.from_json({"head": {"kind": "pooling"}, "learning_rate": 0.01, "epochs": 40})
+    rungs = plan_rungs([config], 200, halving=True)
+    first = rungs.positions[0]
+
+    def judged(past: list[Past]) -> str:
+        scheduler = scheduler_of("asha", rungs)
+        for each in past:
+            remind(scheduler, each)
+        newcomer: Any = SimpleNamespace(trial_id="new")
+        scheduler.on_trial_add(None, newcomer)
+        return str(scheduler.on_trial_result(None, newcomer, {"position": first, "score": 0.1}))
+
+    better = [
+        Past(trial=name, config=config.to_json(), position=first, scores=[(first, score)], status=STOPPED)
+        for name, score in (("a", 0.9), ("b", 0.8))
+    ]
+    assert judged(better) == TrialScheduler.STOP
+    assert judged([]) == TrialScheduler.CONTINUE
 
 
 def test_a_search_of_which_every_head_fails_says_why(class_store: Store, tmp_path: Path) -> None:
