@@ -29,8 +29,8 @@ def pack_capacity(
 ) -> int:
     """Heads of the largest kind that may train together, where windows have up to `longest` tokens.
 
-    So many workers share this machine's memory, where each has `reserved` bytes for blocks. A GPU has one worker,
-    and holds no blocks.
+    So many workers share this machine's memory, and each has `reserved` bytes of it for blocks. A GPU has one
+    worker, and holds no blocks.
     """
     dropout = max(trial.training.dropout for trial in trials)  # any head may be drawn with it
     heads = {trial.head for trial in trials}

@@ -3,7 +3,7 @@
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -177,7 +177,7 @@ def _search(
 ) -> None:
     lot = Lot(capacity=capacity)
     inner = scheduler_of(trials.run.study.scheduler, rungs)
-    _replay(trials, desk, inner)
+    replay(trials.past, trials.searcher, desk, inner)
     if not trials.resumed and not trials.numbers:
         return
     suggestions = Suggestions(
@@ -233,18 +233,18 @@ def scheduler_of(name: str, rungs: Rungs) -> TrialScheduler:
     )
 
 
-def _replay(trials: _Trials, desk: Desk, scheduler: TrialScheduler) -> None:
+def replay(trials: Sequence[Past], searcher: Searcher, desk: Desk, scheduler: TrialScheduler) -> None:
     """Searcher and scheduler learn what earlier sessions found out."""
-    for past in trials.past:
-        trials.searcher.adopt(past.trial, trials.searcher.space.draws(past.config))
+    for past in trials:
+        searcher.adopt(past.trial, searcher.space.draws(past.config))
         if not past.is_live:
-            trials.searcher.tell(past.trial, past.score)
+            searcher.tell(past.trial, past.score)
         if past.status != FAILED and not past.finished:
             desk.known(past.trial, past.config, past.position, past.status)
-        remind(scheduler, past)
+        _remind(scheduler, past)
 
 
-def remind(scheduler: TrialScheduler, past: Past) -> None:
+def _remind(scheduler: TrialScheduler, past: Past) -> None:
     """Of what it judged in an earlier session. What a live trial has still to report is yet to come."""
     judged = _PastTrial(past.trial)
     scheduler.on_trial_add(None, judged)

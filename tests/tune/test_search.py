@@ -29,8 +29,10 @@ from bv_search.tune.config import TuneConfig
 from bv_search.tune.outcome import describe, to_json
 from bv_search.tune.resume import Past
 from bv_search.tune.rungs import plan_rungs
-from bv_search.tune.search import remind, scheduler_of
+from bv_search.tune.search import replay, scheduler_of
 from bv_search.tune.search import run as search
+from bv_search.tune.searchers import SEARCHERS
+from bv_search.tune.space import parse_space
 from bv_search.tune.study import open_study
 from bv_search.tune.worker import Crew, Job
 from tests.stores import make_class_store
@@ -169,20 +171,21 @@ def test_heads_that_a_time_budget_cuts_are_scored_as_they_are(class_store: Store
 
 
 def test_a_resumed_scheduler_knows_what_was_judged_before() -> None:
-    config = TrialConfig.from_json({"head": {"kind": "pooling"}, "learning_rate": 0.01, "epochs": 40})
-    rungs = plan_rungs([config], 200, halving=True)
+    space = parse_space({"space": {"head": {"kind": "pooling"}, "learning_rate": 0.01, "epochs": 40}}, "it")
+    config = next(iter(space.corners()))
+    rungs = plan_rungs([TrialConfig.from_json(config)], 200, halving=True)
     first = rungs.positions[0]
+    desk: Any = SimpleNamespace(known=lambda *about: None)
 
     def judged(past: list[Past]) -> str:
         scheduler = scheduler_of("asha", rungs)
-        for each in past:
-            remind(scheduler, each)
+        replay(past, SEARCHERS["random"](space, 0), desk, scheduler)
         newcomer: Any = SimpleNamespace(trial_id="new")
         scheduler.on_trial_add(None, newcomer)
         return str(scheduler.on_trial_result(None, newcomer, {"position": first, "score": 0.1}))
 
     better = [
-        Past(trial=name, config=config.to_json(), position=first, scores=[(first, score)], status=STOPPED)
+        Past(trial=name, config=config, position=first, scores=[(first, score)], status=STOPPED)
         for name, score in (("a", 0.9), ("b", 0.8))
     ]
     assert judged(better) == TrialScheduler.STOP
