@@ -76,7 +76,7 @@ def combine(
     assert members, "an ensemble has members"
     if len(members) == 1:
         return list(members[0])
-    if method != Method.SINGLE and method not in methods_of(kind):
+    if method not in methods_of(kind):
         raise UserError(
             f"cannot combine a {kind} task by {method}", expected=f"one of {', '.join(methods_of(kind))}"
         )

@@ -20,12 +20,6 @@ def pass_length(rows: int) -> int:
     return ceil(rows / MICRO_BATCH)
 
 
-def rows_at(position: int, rows: int) -> int:
-    """Windows seen at a position, in passes over `rows` windows."""
-    passes, rest = divmod(position, pass_length(rows))
-    return passes * rows + min(rows, rest * MICRO_BATCH)
-
-
 def parts(block_windows: Sequence[int], *, rows: int, start: int, stop: int, seed: int) -> Iterator[Part]:
     """The parts of blocks that hold micro-batches `start` to `stop`."""
     length, windows = pass_length(rows), _prefix(block_windows, rows)
@@ -37,6 +31,14 @@ def parts(block_windows: Sequence[int], *, rows: int, start: int, stop: int, see
             max(start - first, 0) * MICRO_BATCH,
             min(stop - first, length) * MICRO_BATCH,
         )
+
+
+def rows_at(block_windows: Sequence[int], *, rows: int, position: int, seed: int) -> int:
+    """Windows seen at a position. The micro-batch that is not full comes where a pass puts its block."""
+    whole = position // pass_length(rows)
+    begun = whole * pass_length(rows)
+    last = parts(block_windows, rows=rows, start=begun, stop=position, seed=seed)
+    return whole * rows + sum(part.stop - part.start for part in last)
 
 
 def _prefix(block_windows: Sequence[int], rows: int) -> list[int]:

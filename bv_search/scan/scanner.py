@@ -162,7 +162,9 @@ class Scanner:
             end = _without_answers(end)
         if isinstance(end, Diverged):
             return Outcome(trial=end.trial, position=end.position, rows=0, failure=str(end))
-        rows = rows_at(end.position, end.config.training.rows(self._source.split.windows))
+        split, seed = self._source.split, self._source.seed
+        windows = end.config.training.rows(split.windows)
+        rows = rows_at(split.block_windows, rows=windows, position=end.position, seed=seed)
         return Outcome(
             trial=end.trial,
             position=end.position,

@@ -1,5 +1,6 @@
 """bv-search tune: search heads on a store of hidden states."""
 
+import os
 import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
@@ -150,7 +151,8 @@ def name(text: str) -> str:
 def run_place(text: str) -> Path:
     if Path(text).name in ("", ".."):
         raise ArgumentTypeError(f"expected the name of a run, or its folder; found {text!r}")
-    return Path(text)
+    # a name is looked for in --runs; what has a slash is the place itself, and ./it is no name
+    return Path(text).absolute() if os.sep in text else Path(text)
 
 
 def seed(text: str) -> int:

@@ -1,5 +1,7 @@
 """Rows are read in the store's order first, then in blocks reshuffled by seed."""
 
+import pytest
+
 from bv_search.scan.order import parts, pass_length, rows_at
 from bv_search.store.block import Part
 
@@ -53,7 +55,16 @@ def test_the_seed_decides_the_order_of_later_passes() -> None:
 
 def test_positions_count_micro_batches() -> None:
     assert pass_length(84) == 6
-    assert [rows_at(position, 84) for position in (0, 1, 5, 6, 7, 12)] == [0, 16, 80, 84, 100, 168]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_are_those_that_were_read(seed: int) -> None:
+    seen = 0
+    for position in range(25):
+        assert rows_at(BLOCKS, rows=84, position=position, seed=seed) == seen
+        (part,) = parts(BLOCKS, rows=84, start=position, stop=position + 1, seed=seed)
+        seen += part.stop - part.start
+    assert rows_at(BLOCKS, rows=84, position=24, seed=seed) == 4 * 84
 
 
 def test_a_part_is_inside_its_block() -> None:

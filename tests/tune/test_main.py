@@ -154,6 +154,19 @@ def test_an_option_that_would_do_nothing_is_refused(
     assert said.count("\n") == 1
 
 
+def test_a_run_with_a_slash_is_the_folder_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for place, expected in (
+        ("./it", tmp_path / "it"),
+        ("it", Path("runs/it")),
+        ("a/it", tmp_path / "a" / "it"),
+    ):
+        assert run("--resume", place) == 2
+        assert f"{expected}: does not exist" in capsys.readouterr().err
+
+
 def test_a_resumed_run_keeps_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--resume", "one", "--name", "two", "--runs", tmp_path) == 2
     assert "--name is not the name of the resumed run" in capsys.readouterr().err
