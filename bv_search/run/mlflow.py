@@ -25,7 +25,7 @@ from bv_search.run.points import (
 from bv_search.run.tracking import Tracking, connect, reaching
 from bv_search.run.trial import DONE, RUNNING, STOPPED, TrialRecord
 
-RUN_TAG, TRIAL_TAG, ATTEMPT_TAG, STATUS_TAG = "bv.run", "bv.trial", "bv.attempt", "bv.status"
+RUN_TAG, TRIAL_TAG, STATUS_TAG = "bv.run", "bv.trial", "bv.status"
 PARENT_FILES = (STUDY, LEADERBOARD, ENSEMBLE, REPORT_HTML, REPORT_MD)
 GOING, BROKEN_OFF = "RUNNING", "KILLED"  # MLflow's words
 PAGE = 1000
@@ -46,7 +46,6 @@ class _Child:
     """What MLflow already knows of a trial."""
 
     id: str
-    attempt: str
     rungs: int
     status: str
 
@@ -149,9 +148,6 @@ class MlflowMirror:
 
     def _sync_trial(self, record: TrialRecord) -> None:
         child = self._children.get(record.id)
-        if child is not None and child.attempt != _attempt(record):
-            self._tracking.client.delete_run(child.id)  # an attempt that was lost and is repeated
-            child = None
         if child is None:
             child = self._create_child(record)
         if child.status != RUNNING or (record.status == RUNNING and child.rungs == len(record.rungs)):
@@ -190,12 +186,11 @@ class MlflowMirror:
                 "mlflow.source.name": "bv_search",
                 RUN_TAG: self._run.study.id,
                 TRIAL_TAG: record.id,
-                ATTEMPT_TAG: _attempt(record),
                 STATUS_TAG: RUNNING,
             },
         )
         self._log(created.info.run_id, params=flat(record.config))
-        child = _Child(id=created.info.run_id, attempt=_attempt(record), rungs=0, status=RUNNING)
+        child = _Child(id=created.info.run_id, rungs=0, status=RUNNING)
         self._children[record.id] = child
         return child
 
@@ -224,9 +219,7 @@ class MlflowMirror:
         for run in self._search(f"tags.`{RUN_TAG}` = '{self._run.study.id}'"):
             tags = run.data.tags
             if tags[TRIAL_TAG]:
-                found[tags[TRIAL_TAG]] = _Child(
-                    id=run.info.run_id, attempt=tags[ATTEMPT_TAG], rungs=0, status=tags[STATUS_TAG]
-                )
+                found[tags[TRIAL_TAG]] = _Child(id=run.info.run_id, rungs=0, status=tags[STATUS_TAG])
         return found
 
     def _search(self, query: str) -> Iterator[Any]:
@@ -266,7 +259,3 @@ class MlflowMirror:
             self._tracking.client.log_batch(run, params=items[start : start + 100])
         while batch := list(islice(pending, PAGE)):
             self._tracking.client.log_batch(run, metrics=batch)
-
-
-def _attempt(record: TrialRecord) -> str:
-    return f"{record.suggested:.3f}"

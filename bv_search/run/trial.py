@@ -31,7 +31,7 @@ class TrialRecord:
     parameters: int | None = None
     percent: float | None = None  # of the encoder's parameters
     seconds: float = 0.0  # of this head's share in passes
-    reason: str | None = None  # why it failed or was stopped
+    reason: str | None = None  # why it failed
     rungs: tuple[Rung, ...] = ()
     suggested: float = 0.0  # seconds since 1970
     finished_at: float | None = None
@@ -49,10 +49,7 @@ class TrialRecord:
 def fold(
     events: Iterable[Mapping[str, Any]], *, encoder_parameters: int | None = None
 ) -> dict[str, TrialRecord]:
-    """The state of every trial, in the order of first suggestion.
-
-    A trial that is suggested again starts again: that is how a resumed run repeats what it lost.
-    """
+    """The state of every trial, in the order of suggestion."""
     records: dict[str, TrialRecord] = {}
     for event in events:
         match event["event"]:
@@ -72,7 +69,7 @@ def _after_segment(record: TrialRecord, event: Mapping[str, Any]) -> TrialRecord
     return replace(
         record,
         rows=rung.rows,
-        score=rung.score,
+        score=record.score if rung.score is None else rung.score,
         seconds=record.seconds + rung.seconds,
         rungs=(*record.rungs, rung),
     )
@@ -84,18 +81,15 @@ def _after_finish(
     report = event.get("report") or {}
     interval = report.get("interval")
     parameters = event.get("parameters")
-    score, seconds = event.get("score"), event.get("seconds")
     return replace(
         record,
         status=event["status"],
-        rows=event.get("rows", record.rows),
-        score=record.score if score is None and event["status"] != FAILED else score,
+        score=event.get("score"),
         report_score=report.get("score"),
         interval=(interval[0], interval[1]) if interval else None,
         metrics=report.get("metrics") or {},
         parameters=parameters,
         percent=percent_of(parameters, encoder_parameters),
-        seconds=record.seconds if seconds is None else seconds,
         reason=event.get("reason"),
         finished_at=event.get("at"),
     )

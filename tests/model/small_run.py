@@ -176,16 +176,13 @@ def _finish(run: Run, store: Store, final: Final, config: HeadConfig) -> None:
             "event": "finish",
             "trial": final.trial,
             "status": "done",
-            "rows": store.split("train").windows,
             "score": final.select.score,
-            "reason": None,
             "parameters": final.parameters,
             "report": {
                 "score": final.report.score,
                 "interval": list(final.report.interval),
                 "metrics": final.report.metrics,
             },
-            "seconds": 0.5,
         }
     )
 

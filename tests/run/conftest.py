@@ -52,12 +52,9 @@ def finish(trial: str, score: float, report: float, parameters: int = 10, **more
         "event": "finish",
         "trial": trial,
         "status": "done",
-        "rows": 64,
         "score": score,
-        "reason": None,
         "parameters": parameters,
         "report": {"score": report, "interval": [report - 0.1, report + 0.1], "metrics": {"f1": report}},
-        "seconds": 2.0,
         **more,
     }
 
@@ -67,8 +64,8 @@ def finished_run(run: Run) -> Run:
     """Three trials: one good, one small, one failed."""
     for trial, config in (("a", {"size": 64}), ("b", {"size": 16}), ("c", {"size": 16})):
         run.journal.append({"event": "suggest", "trial": trial, "config": {"head": config, "lr": 0.001}})
-    for trial, score in (("a", 0.3), ("b", 0.35), ("a", 0.6), ("b", 0.595)):
-        run.journal.append({"event": "segment", "trial": trial, "rows": 32, "score": score, "seconds": 1.0})
+    for trial, rows, score in (("a", 32, 0.3), ("b", 32, 0.35), ("a", 64, 0.6), ("b", 64, 0.595)):
+        run.journal.append({"event": "segment", "trial": trial, "rows": rows, "score": score, "seconds": 1.0})
     run.journal.append(
         finish("a", 0.6, 0.5, parameters=40),
         finish("b", 0.595, 0.55, parameters=10),
@@ -76,12 +73,7 @@ def finished_run(run: Run) -> Run:
             "event": "finish",
             "trial": "c",
             "status": "failed",
-            "rows": 0,
-            "score": None,
             "reason": "loss is not a number after 16 rows",
-            "parameters": 10,
-            "report": None,
-            "seconds": 0.1,
         },
         {"event": "end", "seconds": {"search": 3.0, "start": 1.0}},
     )

@@ -8,7 +8,7 @@ def test_the_journal_folds_into_records_in_order_of_suggestion(finished_run: Run
     assert first.percent == 4.0
     assert first.interval == (0.4, 0.6)
     assert first.metrics == {"f1": 0.5}
-    assert [(rung.rows, rung.score) for rung in first.rungs] == [(32, 0.3), (32, 0.6)]
+    assert [(rung.rows, rung.score) for rung in first.rungs] == [(32, 0.3), (64, 0.6)]
     assert (third.status, third.reason, third.score) == ("failed", "loss is not a number after 16 rows", None)
     assert not third.answers
 
@@ -26,19 +26,12 @@ def test_an_unfinished_trial_is_running_with_its_last_score() -> None:
     assert not record.finished
 
 
-def test_a_trial_suggested_again_starts_again() -> None:
-    begin = {"event": "suggest", "trial": "a", "config": {}}
-    segment = {"event": "segment", "trial": "a", "rows": 16, "score": 0.2, "seconds": 1.5}
-    assert fold([begin, segment, begin])["a"].rungs == ()
-
-
-def test_a_stopped_trial_keeps_its_last_score_and_says_why() -> None:
-    record = fold(
+def test_a_segment_without_a_score_leaves_the_last_one() -> None:
+    records = fold(
         [
             {"event": "suggest", "trial": "a", "config": {}},
             {"event": "segment", "trial": "a", "rows": 16, "score": 0.2, "seconds": 1.5},
-            {"event": "finish", "trial": "a", "status": "stopped", "rows": 16, "reason": "asha at 16 rows"},
+            {"event": "segment", "trial": "a", "rows": 32, "score": None, "seconds": 1.5},
         ]
-    )["a"]
-    assert (record.score, record.reason, record.finished) == (0.2, "asha at 16 rows", True)
-    assert not record.answers
+    )
+    assert (records["a"].rows, records["a"].score) == (32, 0.2)
