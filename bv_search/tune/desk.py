@@ -11,11 +11,11 @@ from bv_search.run.trial import DONE, STOPPED
 from bv_search.scan.scanner import Final, Outcome
 from bv_search.scan.team import Diverged
 from bv_search.scan.trial import TrialConfig
+from bv_search.tune.crew import Crew, Job, Lost
 from bv_search.tune.pool import Order, Pool, Waiting
 from bv_search.tune.recorder import Recorder
 from bv_search.tune.rungs import Rungs
 from bv_search.tune.thin_trial import FAILURE, TRIAL, News
-from bv_search.tune.worker import Crew, Job, Lost
 
 ATTEMPTS = 2  # a single head that takes so many processes down with it is to blame
 

@@ -25,6 +25,7 @@ from bv_search.source import AUTO, STORE
 from bv_search.source.choice import Choice, compare_sources
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
+from bv_search.tune.crew import Crew
 from bv_search.tune.desk import Desk
 from bv_search.tune.lot import Lot
 from bv_search.tune.parking import Parking
@@ -32,11 +33,12 @@ from bv_search.tune.pool import Pool
 from bv_search.tune.recorder import Recorder
 from bv_search.tune.resume import Past, read_past
 from bv_search.tune.rungs import REDUCTION, Rungs, plan_rungs
+from bv_search.tune.scan_worker import Reading
 from bv_search.tune.searchers import SEARCHERS, Searcher
+from bv_search.tune.share import Share
 from bv_search.tune.study import OpenStudy, open_study
 from bv_search.tune.suggestions import Suggestion, Suggestions
 from bv_search.tune.thin_trial import TRIAL, ThinTrial
-from bv_search.tune.worker import Crew, Reading, Share
 
 RAY_STATE = "ray"
 TUNE_SETTINGS = {

@@ -6,10 +6,10 @@ from typing import Any
 from bv_search.command import Progress
 from bv_search.scan.team import Diverged
 from bv_search.scan.trial import TrialConfig
+from bv_search.tune.crew import Ended, Job, Lost
 from bv_search.tune.desk import Desk
 from bv_search.tune.pool import Pool
 from bv_search.tune.rungs import plan_rungs
-from bv_search.tune.worker import Ended, Job, Lost
 
 CONFIG = {"head": {"kind": "pooling"}, "learning_rate": 0.01}
 

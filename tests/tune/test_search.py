@@ -24,8 +24,9 @@ from bv_search.run.predictions import read_predictions
 from bv_search.run.trial import DONE, STOPPED
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
-from bv_search.tune import worker
+from bv_search.tune import crew as crew_module
 from bv_search.tune.config import TuneConfig
+from bv_search.tune.crew import Crew, Job
 from bv_search.tune.outcome import describe, to_json
 from bv_search.tune.resume import Past
 from bv_search.tune.rungs import plan_rungs
@@ -34,7 +35,6 @@ from bv_search.tune.search import run as search
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.space import parse_space
 from bv_search.tune.study import open_study
-from bv_search.tune.worker import Crew, Job
 from tests.stores import make_class_store
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
@@ -280,7 +280,7 @@ def test_a_search_that_waits_for_the_cluster_says_so(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(worker, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(crew_module, "PATIENCE_SECONDS", 0.0)
     search(ask(small_space, class_store, tmp_path, trials=1), Progress(quiet=False))
     assert re.search(r"waiting for 1 scan worker\(s\) of [\d.]+ cpus each", capsys.readouterr().err)
 

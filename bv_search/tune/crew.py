@@ -1,9 +1,8 @@
-"""The actor around a scanner, and the crew of them."""
+"""The crew: scan workers, who gets which job, and what comes back."""
 
-import resource
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -14,97 +13,11 @@ from ray.exceptions import OutOfMemoryError, RayActorError, RayError, RayTaskErr
 from bv_search.errors import EncoderError, OutputError, StoreError
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.choice import Rates
+from bv_search.tune.scan_worker import Reading, ScanWorker
+from bv_search.tune.share import Share
 
 PATIENCE_SECONDS = 20.0  # before a wait for the cluster is told
 ATTEMPTS = 3  # workers that die one after another while they start: the next ones would too
-
-
-@dataclass(frozen=True, kw_only=True)
-class Share:
-    """What the scan workers reserve of a cluster."""
-
-    workers: int
-    cpus: float  # each, reserved
-    threads: int  # each, used
-    gpus: int  # each
-
-    @classmethod
-    def of_cluster(cls, machines: Sequence[Mapping[str, float]], workers: int | None) -> "Share":
-        """A worker per GPU, or one, with as many cores each as fit on the machines.
-
-        A core is left over for trials, where there are two. More workers than cores reserve none: Ray waits
-        without end for what no machine has.
-        """
-        gpus = sum(int(machine.get("GPU", 0)) for machine in machines)
-        count = workers or gpus or 1
-        on_gpus = gpus >= count
-        each = _cores_of_each(machines, count, on_gpus=on_gpus)
-        return cls(
-            workers=count,
-            cpus=each - 1 if each > 1 else each / 2,
-            threads=max(1, each),
-            gpus=int(on_gpus),
-        )
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reading:
-    """What scan workers read."""
-
-    store: str
-    source: str  # store or live
-    window: int | None  # bytes of blocks that each keeps in memory
-
-
-def _cores_of_each(machines: Sequence[Mapping[str, float]], workers: int, *, on_gpus: bool) -> int:
-    """The most cores with which so many workers fit on the machines; 0 if they do not with one."""
-
-    def fitting(machine: Mapping[str, float], cores: int) -> int:
-        by_cores = int(machine.get("CPU", 0)) // cores
-        return min(by_cores, int(machine.get("GPU", 0))) if on_gpus else by_cores
-
-    most = int(max(machine.get("CPU", 0) for machine in machines))
-    enough = (n for n in range(most, 0, -1) if sum(fitting(machine, n) for machine in machines) >= workers)
-    return next(enough, 0)
-
-
-class ScanWorker:
-    """Owns a GPU, or the cores that the search leaves it, from before the search starts to its end."""
-
-    def __init__(self, reading: Reading, threads: int) -> None:
-        self._reading = reading
-        self._threads = threads
-
-    def start(self) -> None:
-        """Open what it reads: a failure has then its own line, which one of a constructor loses in Ray."""
-        from bv_search.scan.scanner import Scanner  # with torch: slow, and needed only here
-
-        store, source, window = self._reading.store, self._reading.source, self._reading.window
-        self._scanner = Scanner(store, source=source, window=window, threads=self._threads)
-
-    def machine(self) -> str:
-        return str(ray.get_runtime_context().get_node_id())
-
-    def capacity(self, configs: Sequence[TrialConfig], workers: int) -> int:
-        return self._scanner.capacity(configs, workers)
-
-    def rates(self) -> Rates:
-        return self._scanner.rates()
-
-    def peak_memory(self) -> int:
-        """Bytes, pages of the store that it maps among them."""
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-    def segment(
-        self, heads: Sequence[bytes | tuple[str, TrialConfig]], stop: int, score: Collection[str]
-    ) -> list[Any]:
-        from bv_search.scan.scanner import Start
-
-        starts = [h if isinstance(h, bytes) else Start(trial=h[0], config=h[1]) for h in heads]
-        return self._scanner.segment(starts, stop, score=score)
-
-    def final(self, states: Sequence[bytes]) -> list[Any]:
-        return self._scanner.final(states)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,59 @@
+"""The actor around a scanner."""
+
+import resource
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+
+from bv_search.scan.trial import TrialConfig
+from bv_search.source.choice import Rates
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """What scan workers read."""
+
+    store: str
+    source: str  # store or live
+    window: int | None  # bytes of blocks that each keeps in memory
+
+
+class ScanWorker:
+    """Owns a GPU, or the cores that the search leaves it, from before the search starts to its end."""
+
+    def __init__(self, reading: Reading, threads: int) -> None:
+        self._reading = reading
+        self._threads = threads
+
+    def start(self) -> None:
+        """Open what it reads: a failure has then its own line, which one of a constructor loses in Ray."""
+        from bv_search.scan.scanner import Scanner  # with torch: slow, and needed only here
+
+        store, source, window = self._reading.store, self._reading.source, self._reading.window
+        self._scanner = Scanner(store, source=source, window=window, threads=self._threads)
+
+    def machine(self) -> str:
+        return str(ray.get_runtime_context().get_node_id())
+
+    def capacity(self, configs: Sequence[TrialConfig], workers: int) -> int:
+        return self._scanner.capacity(configs, workers)
+
+    def rates(self) -> Rates:
+        return self._scanner.rates()
+
+    def peak_memory(self) -> int:
+        """Bytes, pages of the store that it maps among them."""
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+    def segment(
+        self, heads: Sequence[bytes | tuple[str, TrialConfig]], stop: int, score: Collection[str]
+    ) -> list[Any]:
+        from bv_search.scan.scanner import Start
+
+        starts = [h if isinstance(h, bytes) else Start(trial=h[0], config=h[1]) for h in heads]
+        return self._scanner.segment(starts, stop, score=score)
+
+    def final(self, states: Sequence[bytes]) -> list[Any]:
+        return self._scanner.final(states)

@@ -1,0 +1,44 @@
+"""A share: what the scan workers of a search reserve of a cluster."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Share:
+    """What the scan workers reserve of a cluster."""
+
+    workers: int
+    cpus: float  # each, reserved
+    threads: int  # each, used
+    gpus: int  # each
+
+    @classmethod
+    def of_cluster(cls, machines: Sequence[Mapping[str, float]], workers: int | None) -> "Share":
+        """A worker per GPU, or one, with as many cores each as fit on the machines.
+
+        A core is left over for trials, where there are two. More workers than cores reserve none: Ray waits
+        without end for what no machine has.
+        """
+        gpus = sum(int(machine.get("GPU", 0)) for machine in machines)
+        count = workers or gpus or 1
+        on_gpus = gpus >= count
+        each = _cores_of_each(machines, count, on_gpus=on_gpus)
+        return cls(
+            workers=count,
+            cpus=each - 1 if each > 1 else each / 2,
+            threads=max(1, each),
+            gpus=int(on_gpus),
+        )
+
+
+def _cores_of_each(machines: Sequence[Mapping[str, float]], workers: int, *, on_gpus: bool) -> int:
+    """The most cores with which so many workers fit on the machines; 0 if they do not with one."""
+
+    def fitting(machine: Mapping[str, float], cores: int) -> int:
+        by_cores = int(machine.get("CPU", 0)) // cores
+        return min(by_cores, int(machine.get("GPU", 0))) if on_gpus else by_cores
+
+    most = int(max(machine.get("CPU", 0) for machine in machines))
+    enough = (n for n in range(most, 0, -1) if sum(fitting(machine, n) for machine in machines) >= workers)
+    return next(enough, 0)

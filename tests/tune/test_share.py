@@ -1,0 +1,62 @@
+"""What scan workers reserve of a cluster."""
+
+import pytest
+
+from bv_search.tune.share import Share
+
+SMALL, LARGE = {"CPU": 2.0}, {"CPU": 16.0}
+ONE_GPU, FOUR_GPUS = {"CPU": 8.0, "GPU": 1.0}, {"CPU": 32.0, "GPU": 4.0}
+TRIAL = 0.01  # of a core
+
+
+@pytest.mark.parametrize(
+    ("machines", "workers", "expected"),
+    [
+        ([SMALL], None, (1, 1, 2, 0)),
+        ([SMALL], 2, (2, 0.5, 1, 0)),
+        ([LARGE], 3, (3, 4, 5, 0)),
+        ([SMALL, LARGE], None, (1, 15, 16, 0)),
+        ([SMALL, FOUR_GPUS], None, (4, 7, 8, 1)),
+        ([ONE_GPU, FOUR_GPUS], None, (5, 7, 8, 1)),
+        ([FOUR_GPUS], 2, (2, 15, 16, 1)),
+    ],
+)
+def test_a_worker_has_a_gpu_or_the_cores_of_a_machine(
+    machines: list[dict[str, float]], workers: int | None, expected: tuple[int, float, int, int]
+) -> None:
+    share = Share.of_cluster(machines, workers)
+
+    assert (share.workers, share.cpus, share.threads, share.gpus) == expected
+
+
+@pytest.mark.parametrize("workers", [None, 1, 2, 3, 4, 5, 9, 33])
+@pytest.mark.parametrize(
+    "machines",
+    [
+        [{"CPU": 1.0}],
+        [SMALL],
+        [SMALL, SMALL],
+        [SMALL, LARGE],
+        [{"memory": 1.0}, SMALL],
+        [ONE_GPU, ONE_GPU],
+        [SMALL, FOUR_GPUS],
+        [{"CPU": 1.0, "GPU": 4.0}, ONE_GPU],
+    ],
+)
+def test_all_workers_and_a_trial_fit_on_any_cluster(
+    machines: list[dict[str, float]], workers: int | None
+) -> None:
+    """Placed on whichever machine has room, in either order: none may wait for what will never be free."""
+    share = Share.of_cluster(machines, workers)
+
+    for order in (machines, machines[::-1]):
+        free = [dict(machine) for machine in order]
+        for _ in range(share.workers):
+            _place(free, {"CPU": share.cpus, "GPU": share.gpus})
+        _place(free, {"CPU": TRIAL})
+
+
+def _place(free: list[dict[str, float]], needs: dict[str, float]) -> None:
+    machine = next(m for m in free if all(m.get(name, 0.0) >= need for name, need in needs.items()))
+    for name, need in needs.items():
+        machine[name] = machine.get(name, 0.0) - need
