@@ -20,9 +20,10 @@ PLAIN_INTERVAL_SECONDS = 5.0
 CALM_THREADS = {"OMP_WAIT_POLICY": "PASSIVE"}
 
 
+DENIED = ("permission denied", "choose another place, or have its owner let you in")
 UNUSABLE = {
-    errno.EACCES: ("permission denied", "choose another place, or have its owner let you in"),
-    errno.EPERM: ("permission denied", "choose another place, or have its owner let you in"),
+    errno.EACCES: DENIED,
+    errno.EPERM: DENIED,
     errno.ENAMETOOLONG: ("name too long for a disk", "give a shorter one"),
 }
 """What a place can be at the first look at it, and what to do."""

@@ -119,10 +119,13 @@ def check_makeable(folder: Path) -> None:
     """Refuse a folder that is not there and cannot be made, before any work."""
     place = folder.resolve()
     nearest = next(each for each in (place, *place.parents) if each.exists())
+    found = None
     if not nearest.is_dir():
-        raise OutputError("cannot be written", where=folder, found=f"{nearest} is a file")
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise OutputError("cannot be written", where=folder, found=f"{nearest} is closed to you")
+        found = f"{nearest} is a file"
+    elif not os.access(nearest, os.W_OK | os.X_OK):
+        found = f"{nearest} is closed to you"
+    if found:
+        raise OutputError("cannot be written", where=folder, found=found, do="choose another place")
 
 
 def write_bytes(path: Path, data: bytes) -> None:

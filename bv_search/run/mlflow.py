@@ -134,6 +134,10 @@ class MlflowMirror:
             if path.exists():
                 self._tracking.client.log_artifact(self.parent_id, str(path))
 
+    def child_id(self, trial: str) -> str | None:
+        child = self._children.get(trial)
+        return child.id if child else None
+
     def _live(self) -> list[_Child]:
         return [child for child in self._children.values() if child.status == RUNNING]
 
@@ -141,10 +145,6 @@ class MlflowMirror:
         if self._status != GOING:
             return self._status
         return BROKEN_OFF if self._live() else "FINISHED"
-
-    def child_id(self, trial: str) -> str | None:
-        child = self._children.get(trial)
-        return child.id if child else None
 
     def _sync_trial(self, record: TrialRecord) -> None:
         child = self._children.get(record.id)

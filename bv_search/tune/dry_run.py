@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from bv_search.errors import HeadError, UserError
-from bv_search.heads.config import HeadConfig, HeadShape, check_fit
+from bv_search.errors import UserError
+from bv_search.heads.config import HeadConfig, HeadShape, check_fit, fits
 from bv_search.heads.config.published import published_percent
 from bv_search.heads.head import Head, count_parameters
 from bv_search.heads.pack import Pack
@@ -95,18 +95,10 @@ def find_shape(text: str, heads: Sequence[HeadConfig]) -> HeadShape:
         raise UserError("bad --shape", expected="LAYERSxWIDTH, such as 25x1024", found=repr(text))
     spans = HeadShape(layers=int(layers), width=int(width), outputs=2, per_token=True)
     classes = replace(spans, per_token=False)
-    shape = spans if all(_fits(head, spans) for head in heads) else classes
+    shape = spans if all(fits(head, spans) for head in heads) else classes
     for head in heads:
         check_fit(head, shape)
     return shape
-
-
-def _fits(head: HeadConfig, shape: HeadShape) -> bool:
-    try:
-        check_fit(head, shape)
-    except HeadError:
-        return False
-    return True
 
 
 def measure_heads(

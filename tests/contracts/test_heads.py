@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from bv_search.errors import HeadError
 from bv_search.heads.config import (
     CONFIGS,
     AdapterHead,
@@ -22,7 +21,7 @@ from bv_search.heads.config import (
     TwoAdaptersHead,
     XceptionHead,
     XceptionModHead,
-    check_fit,
+    fits,
     head_from_json,
 )
 from bv_search.heads.head import Head
@@ -73,14 +72,6 @@ SHAPES = {
 }
 EPOCH = 13  # micro-batches of 200 windows
 ZERO_GRADIENT = "bias_C"  # of spans: a softmax over tokens ignores a constant, and Adam amplifies rounding
-
-
-def fits(config: HeadConfig, shape: HeadShape) -> bool:
-    try:
-        check_fit(config, shape)
-    except HeadError:
-        return False
-    return True
 
 
 FITTING = [

@@ -7,7 +7,6 @@ import signal
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,13 +44,6 @@ QUIET = Progress(quiet=True)
 def ask(space: str, store: Store, tmp_path: Path, **more: Any) -> TuneConfig:
     values = {"space": space, "store": store.path, "runs": tmp_path / "runs", "trials": 6, "name": "it"}
     return TuneConfig(**{**values, **more})
-
-
-def wait_until(holds: Callable[[], bool], seconds: float = 60.0) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "in vain"
-        time.sleep(0.1)
 
 
 def scores(run: Run) -> list[tuple[str, str, float | None]]:
@@ -216,7 +208,7 @@ def test_a_store_that_cannot_be_read_costs_no_trial(
     with pytest.raises(StoreError, match=f"{block.name}.*damaged") as failed:
         search(config, QUIET)
     assert failed.tb is not None, "which keeps all that the search knew, its workers' handles among it"
-    wait_until(lambda: ray.available_resources().get("CPU") == ray.cluster_resources()["CPU"])
+    _wait_for(lambda: ray.available_resources().get("CPU") == ray.cluster_resources()["CPU"])
     block.write_bytes(whole)
     run = search(TuneConfig(name="it", resume=True, runs=config.runs), QUIET)
 

@@ -9,7 +9,7 @@ from bv_search.heads.config.adapters import (
 )
 from bv_search.heads.config.convolutions import CnnHead, NgramHead
 from bv_search.heads.config.deep import InceptionHead, XceptionHead, XceptionModHead
-from bv_search.heads.config.fit import check_fit
+from bv_search.heads.config.fit import check_fit, fits
 from bv_search.heads.config.head import HeadConfig, Pooling, Readout
 from bv_search.heads.config.kinds import CONFIGS, head_from_json
 from bv_search.heads.config.shape import HeadShape
@@ -31,5 +31,6 @@ __all__ = [
     "XceptionHead",
     "XceptionModHead",
     "check_fit",
+    "fits",
     "head_from_json",
 ]

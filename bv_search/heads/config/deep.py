@@ -1,11 +1,8 @@
 """Deep heads: after Inception and Xception.
 
 Inception and XceptionMod heads work along the tokens on an adapter's features. Their shapes were not
-published; defaults stand near their shares of BERT-large's parameters, for a span head on 25x1024:
-
-                                                parameters     percent   published
-    Inception, 321 channels                      6,669,944      1.9902       1.994
-    XceptionMod, 685 channels, 3 blocks          6,600,881      1.9696       1.970
+published; defaults stand near their shares of BERT-large's parameters (`published.py`), as those of the
+convolutional heads do.
 
 Xception heads work along the width with the layers as channels, each token by itself. Their sizes are the
 published ones exactly, for two classes on 26x1024 (with the statistics of batch norm, which are not trained):

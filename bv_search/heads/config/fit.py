@@ -34,6 +34,14 @@ def check_fit(config: HeadConfig, shape: HeadShape) -> None:
         )
 
 
+def fits(config: HeadConfig, shape: HeadShape) -> bool:
+    try:
+        check_fit(config, shape)
+    except HeadError:
+        return False
+    return True
+
+
 def _check_spans(config: HeadConfig) -> None:
     if config.for_windows:
         raise HeadError(
