@@ -5,8 +5,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from bv_search.heads.branches import bottleneck, pooled_adapter
-from bv_search.heads.branches.product import ONEDNN, gradient, product, read_out, turned
+from bv_search.heads.branches import bottleneck, dense, product
+from bv_search.heads.branches.bottleneck import Piece
+from bv_search.heads.branches.dense import TorchDense
+from bv_search.heads.branches.product import read_out
 from bv_search.heads.config import AdapterHead, HeadConfig, HeadShape, PooledAdapterHead
 from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
@@ -25,11 +27,25 @@ CONFIGS: list[HeadConfig] = [
 ]
 
 
+@pytest.fixture(params=["compiled", "torch"])
+def means(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A CPU's, or a GPU's, which run here too."""
+    if request.param == "torch":
+        monkeypatch.setattr(dense, "CompiledDense", TorchDense)
+
+
+@pytest.fixture(params=[True, False])
+def libraries(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """oneDNN's matmuls and torch's own."""
+    monkeypatch.setattr(product, "ONEDNN", request.param)
+
+
 @pytest.fixture(params=["whole", "pieces"])
-def pieces(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def pieces(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, means: None, libraries: None
+) -> None:
     if request.param == "pieces":
-        monkeypatch.setitem(bottleneck.PIECE, "cpu", 10 * TOKENS)
-        monkeypatch.setattr(pooled_adapter, "LEAST_ROWS", 16)
+        monkeypatch.setitem(bottleneck.PIECES, "cpu", Piece(rows=16, numbers=160))
 
 
 def some(*shape: int, seed: int = 0) -> Tensor:
@@ -95,16 +111,6 @@ def test_scoring_keeps_nothing_for_a_gradient(pieces: None) -> None:
         scoring = Pack(heads)(hidden_LTH, torch.tensor([15, 25]))
     torch.testing.assert_close(scoring, [each.detach() for each in learning])
     assert not any(each.requires_grad for each in scoring)
-
-
-@pytest.mark.parametrize(("rows", "wide", "narrow"), [(50, 12, 7), (1, 3, 2), (16, 2, 2)])
-def test_products_are_matrix_products(rows: int, wide: int, narrow: int) -> None:
-    assert ONEDNN, "the tested build has it; others go by torch's own"
-    x_RX, y_RY, bias_Y = some(rows, wide), some(rows, narrow, seed=1), some(narrow, seed=2)
-    weight_YX = some(narrow, wide, seed=3)
-    torch.testing.assert_close(product(x_RX, weight_YX, bias_Y), x_RX @ weight_YX.t() + bias_Y)
-    for one, other in ((x_RX, y_RY), (turned(x_RX), y_RY), (y_RY, x_RX)):
-        torch.testing.assert_close(gradient(one, other), one.t() @ other)
 
 
 def test_a_dense_layer_on_all_layers_learns_as_autograd_says() -> None:

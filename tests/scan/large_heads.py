@@ -4,7 +4,7 @@ import json
 import sys
 
 from bv_search.bench.memory import forget_peak, peak, resident
-from bv_search.heads.config import AdapterHead, HeadConfig, PoolingHead
+from bv_search.heads.config import AdapterHead, HeadConfig
 from bv_search.scan.capacity import head_bytes
 from bv_search.scan.scanner import Scanner, Start
 from bv_search.scan.training import TrainingConfig
@@ -16,7 +16,7 @@ TRIALS = ("a", "b", "c")
 
 def main(place: str) -> None:
     scanner = Scanner(place, device="cpu", threads=1)
-    scanner.segment([_start("small", PoolingHead())], 3, score=["small"])  # torch's first steps
+    scanner.segment([_start("small", AdapterHead())], 3, score=["small"])  # first steps of torch and its kin
     forget_peak()
     before = resident()
     saved = [scanner.segment([_start(trial, LARGE)], 1, score=())[0].state or b"" for trial in TRIALS]

@@ -19,7 +19,7 @@ LAYERS, TOKENS, WIDTH = 5, 32, 512
 BLOCK = BlockLimits(bytes=8 << 20, windows=16)
 WINDOW = 40 << 20
 SLACK = 48 << 20
-"""What passes need beside blocks: heads, gradients, logits, widened micro-batches, torch's first steps."""
+"""What passes need beside blocks: heads, gradients, logits, widened micro-batches."""
 
 
 def make_large_split(windows: int, role: str) -> SplitArrays:

@@ -5,15 +5,25 @@ flattened features, without moving them.
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import torch
 from torch import Generator, Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from bv_search.heads.branches.bottleneck import Bottleneck, Masks, Stem, join, masks_of, part, side_by_side
+from bv_search.heads.branches.bottleneck import (
+    Bottleneck,
+    Gradient,
+    Stem,
+    StemGradient,
+    join,
+    masks_of,
+    part,
+    piece_on,
+)
 from bv_search.heads.branches.branch import Branch, glorot
+from bv_search.heads.branches.dense import Dense, Masks
 from bv_search.heads.branches.product import turned
 from bv_search.heads.branches.windows import Windows
 
@@ -87,47 +97,74 @@ class _OnLayers(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, hidden_LTH: Tensor, masks: Masks, learning: bool, *weights: Tensor) -> Any:
         heads = [weights[n : n + 3] for n in range(0, len(weights), 3)]
-        sizes = [dense_LAC.shape[1] for _, _, dense_LAC in heads]
-        groups = side_by_side(range(len(heads)), sizes, hidden_LTH.shape[1], hidden_LTH.device)
-        stems = [_stems([heads[k] for k in group]) for group in groups]
-        counts = [dense_LAC.shape[2] for _, _, dense_LAC in heads]
-        outputs = [hidden_LTH.new_zeros(hidden_LTH.shape[1], sum(counts[k] for k in g)) for g in groups]
+        outputs, sizes = heads[0][2].shape[2], [dense_LAC.shape[1] for _, _, dense_LAC in heads]
+        tokens, piece = hidden_LTH.shape[1], piece_on(hidden_LTH.device)
+        groups = piece.groups(range(len(heads)), sizes, tokens)
+        bottlenecks = [_bottlenecks([heads[k] for k in group]) for group in groups]
+        out_TX = [hidden_LTH.new_zeros(tokens, outputs * len(group)) for group in groups]
+        pieces = piece.cut(tokens, max(sum(sizes[k] for k in group) for group in groups))
         steps = []
-        for layer, x_TH in enumerate(hidden_LTH):
-            for group, of_layers, out_TX in zip(groups, stems, outputs, strict=True):
-                stem = of_layers[layer % len(of_layers)]
-                bottleneck = Bottleneck(stem=stem, dense_AC=[heads[k][2][layer] for k in group])
-                before_TN, found_TX = bottleneck.forward(x_TH, masks_of(masks, group, layer))
-                out_TX.add_(found_TX)
-                if learning:
-                    steps.append((bottleneck, before_TN))
-        ctx.hidden_LTH, ctx.masks, ctx.groups, ctx.steps = hidden_LTH, masks, groups, steps
-        ctx.shapes = [tensor.shape for tensor in weights]
-        return tuple(part(outputs, groups, counts))
+        for rows in pieces:
+            for layer, x_RH in enumerate(hidden_LTH[:, rows]):
+                for group, of_layers, out in zip(groups, bottlenecks, out_TX, strict=True):
+                    masks_RA = masks_of(masks, group, (layer, rows))
+                    before_RN = of_layers[layer].forward(x_RH, masks_RA, out[rows])
+                    if learning:
+                        steps.append(before_RN)
+        ctx.hidden_LTH, ctx.masks, ctx.groups, ctx.bottlenecks = hidden_LTH, masks, groups, bottlenecks
+        ctx.pieces, ctx.steps = pieces, steps
+        return tuple(part(out_TX, groups, [outputs] * len(heads)))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads_TC: Tensor) -> Any:
-        hidden_LTH = ctx.hidden_LTH
-        grads = [hidden_LTH.new_zeros(shape) for shape in ctx.shapes]
         grads_TX = join(grads_TC, ctx.groups)
-        for layer in reversed(range(len(hidden_LTH))):
-            x_TH = turned(hidden_LTH[layer]) if len(ctx.groups) > 1 else hidden_LTH[layer]
-            for group, grad_TX in zip(reversed(ctx.groups), reversed(grads_TX), strict=True):
-                bottleneck, before_TN = ctx.steps.pop()
-                masks = masks_of(ctx.masks, group, layer)
-                found = bottleneck.backward(x_TH, before_TN, masks, grad_TX)
-                for k, (down_HA, bias_A, dense_AC) in zip(group, found.of_heads(), strict=True):
-                    down_LHA, bias_LA, dense_LAC = grads[3 * k : 3 * k + 3]
-                    down_LHA[layer % len(down_LHA)] += down_HA
-                    bias_LA[layer % len(bias_LA)] += bias_A
-                    dense_LAC[layer] = dense_AC
-        return None, None, None, *grads
+        gradients = [_gradients(of_layers) for of_layers in ctx.bottlenecks]
+        groups = list(zip(ctx.groups, ctx.bottlenecks, gradients, grads_TX, strict=True))
+        for rows in reversed(ctx.pieces):
+            for layer in reversed(range(len(ctx.hidden_LTH))):
+                x_RH = ctx.hidden_LTH[layer, rows]
+                if len(groups) > 1:
+                    x_RH = turned(x_RH)
+                for group, bottlenecks, into, grad_TX in reversed(groups):
+                    masks_RA = masks_of(ctx.masks, group, (layer, rows))
+                    before_RN = ctx.steps.pop()
+                    bottlenecks[layer].backward(x_RH, before_RN, masks_RA, grad_TX[rows], into[layer])
+        found: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
+        for group, bottlenecks, into, _ in groups:
+            found |= zip(group, _of_heads(bottlenecks, into), strict=True)
+        return None, None, None, *(tensor for k in sorted(found) for tensor in found[k])
 
 
-def _stems(heads: Sequence[Sequence[Tensor]]) -> list[Stem]:
-    """Side by side, of each layer, or one of all."""
-    return [
+def _bottlenecks(heads: Sequence[Sequence[Tensor]]) -> list[Bottleneck]:
+    """Of some heads side by side, on each layer; the stem is of each layer, or one of all."""
+    stems = [
         Stem.of([down_LHA[layer] for down_LHA, _, _ in heads], [bias_LA[layer] for _, bias_LA, _ in heads])
         for layer in range(len(heads[0][0]))
     ]
+    return [
+        Bottleneck(
+            stem=stems[layer % len(stems)], dense=Dense.of([dense_LAC[layer] for _, _, dense_LAC in heads])
+        )
+        for layer in range(len(heads[0][2]))
+    ]
+
+
+def _gradients(bottlenecks: Sequence[Bottleneck]) -> list[Gradient]:
+    of_stems = {each.stem: StemGradient.zero(each.stem) for each in bottlenecks}
+    return [each.zero(of_stems[each.stem]) for each in bottlenecks]
+
+
+def _of_heads(
+    bottlenecks: Sequence[Bottleneck], gradients: Sequence[Gradient]
+) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """down_LHA, bias_LA and dense_LAC of each head."""
+    sizes = bottlenecks[0].dense.sizes
+    stems = dict.fromkeys(each.stem for each in gradients)  # of each layer, or one
+    of_stems = zip(*(stem.of_heads(sizes) for stem in stems), strict=True)
+    of_dense = zip(
+        *(b.dense.of_heads(g.dense) for b, g in zip(bottlenecks, gradients, strict=True)), strict=True
+    )
+    for stem, dense in zip(of_stems, of_dense, strict=True):
+        down, bias = zip(*stem, strict=True)
+        yield torch.stack(down), torch.stack(bias), torch.stack(dense)

@@ -13,18 +13,48 @@ from typing import Self
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
-from bv_search.heads.branches.product import blockwise, gradient, product
-
-PIECE = {"cpu": 1 << 20, "cuda": 1 << 26}
-"""Features that one operation makes: on a CPU as many as stay in its cache."""
-
-Masks = Sequence[Tensor | None]
-"""What dropout leaves of each head's features; None: all."""
+from bv_search.heads.branches.dense import Dense, Masks
+from bv_search.heads.branches.product import add_gradient, no_gradient, product
 
 
 @dataclass(frozen=True, kw_only=True)
+class Piece:
+    """How much goes through a bottleneck at once."""
+
+    rows: int  # at least, where there are so many: matmuls of fewer are slower
+    numbers: int  # features of all rows, about
+
+    def groups(self, heads: Sequence[int], sizes: Sequence[int], tokens: int) -> list[list[int]]:
+        """Heads that go side by side."""
+        most = self.numbers // max(1, min(tokens, self.rows))
+        groups: list[list[int]] = []
+        features = 0
+        for head in heads:
+            features += sizes[head]
+            if not groups or features > most:
+                groups.append([])
+                features = sizes[head]
+            groups[-1].append(head)
+        return groups
+
+    def cut(self, tokens: int, features: int) -> list[slice]:
+        """The rows of each piece, where the widest group has so many features."""
+        rows = max(self.rows, self.numbers // features)
+        return [slice(start, start + rows) for start in range(0, tokens, rows)]
+
+
+PIECES = {
+    "cpu": Piece(rows=512, numbers=1 << 18),  # what stays in the cache of a core
+    "cuda": Piece(rows=512, numbers=1 << 26),
+}
+
+
+def piece_on(device: torch.device) -> Piece:
+    return PIECES.get(device.type, PIECES["cuda"])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Stem:
     """The first weights of some heads, side by side."""
 
@@ -36,80 +66,61 @@ class Stem:
         return cls(weight_NH=torch.cat([down.t() for down in down_HA]), bias_N=torch.cat(list(bias_A)))
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StemGradient:
+    """What the pieces say of a stem, added up."""
+
+    down_HN: Tensor
+    bias_N: Tensor
+
+    @classmethod
+    def zero(cls, stem: Stem) -> Self:
+        features, width = stem.weight_NH.shape
+        down_HN = no_gradient((width, features), stem.weight_NH)
+        return cls(down_HN=down_HN, bias_N=torch.zeros_like(stem.bias_N))
+
+    def of_heads(self, sizes: Sequence[int]) -> Iterator[tuple[Tensor, Tensor]]:
+        """down_HA and bias_A of each head."""
+        sizes = list(sizes)
+        return zip(torch.split(self.down_HN, sizes, dim=1), torch.split(self.bias_N, sizes), strict=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gradient:
+    """What the pieces say of a bottleneck's weights, added up. Bottlenecks on one stem add to one of it."""
+
+    stem: StemGradient
+    dense: Tensor
+
+
 @dataclass(frozen=True, kw_only=True)
 class Bottleneck:
     """The weights of some heads on one input."""
 
     stem: Stem
-    dense_AC: Sequence[Tensor]  # of each head
+    dense: Dense
 
-    def forward(self, x_RH: Tensor, masks_RA: Masks) -> tuple[Tensor, Tensor]:
-        """What is before the gelu, and the outputs of all heads side by side."""
+    def zero(self, stem: StemGradient) -> Gradient:
+        return Gradient(stem=stem, dense=self.dense.zero())
+
+    def forward(self, x_RH: Tensor, masks_RA: Masks, out_RX: Tensor) -> Tensor:
+        """Adds to the outputs of all heads side by side; what is before the gelu."""
         before_RN = product(x_RH, self.stem.weight_NH, self.stem.bias_N)
-        return before_RN, blockwise(self._features(before_RN, masks_RA), self.dense_AC)
+        self.dense.read_out(before_RN, masks_RA, out_RX)
+        return before_RN
 
-    def backward(self, x_RH: Tensor, before_RN: Tensor, masks_RA: Masks, grad_RX: Tensor) -> "Gradient":
-        features_RN = self._features(before_RN, masks_RA)
-        # of all features by all outputs; what is a head's own is on the diagonal
-        crossed_NX = torch.split(gradient(features_RN, grad_RX), self._sizes)
-        outputs = [dense.shape[1] for dense in self.dense_AC]
-        dense = [torch.split(rows_AX, outputs, dim=1)[k] for k, rows_AX in enumerate(crossed_NX)]
-        grad_RN = _masked(blockwise(grad_RX, [d.t() for d in self.dense_AC]), masks_RA, self._sizes)
-        before = torch.ops.aten.gelu_backward(grad_RN, before_RN)
-        return Gradient(
-            before_RN=before,
-            down_HN=gradient(x_RH, before),
-            bias_N=before.sum(dim=0),
-            dense_AC=dense,
-        )
-
-    def _features(self, before_RN: Tensor, masks_RA: Masks) -> Tensor:
-        return _masked(functional.gelu(before_RN), masks_RA, self._sizes)
-
-    @property
-    def _sizes(self) -> list[int]:
-        return [dense.shape[0] for dense in self.dense_AC]
+    def backward(
+        self, x_RH: Tensor, before_RN: Tensor, masks_RA: Masks, grad_RX: Tensor, into: Gradient
+    ) -> Tensor:
+        """Adds to the gradients of the weights; that of what is before the gelu."""
+        grad_RN = self.dense.learn(before_RN, masks_RA, grad_RX, bias_N=into.stem.bias_N, dense=into.dense)
+        add_gradient(into.stem.down_HN, x_RH, grad_RN)
+        return grad_RN
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gradient:
-    """Of a bottleneck's weights, and of what is before its gelu."""
-
-    before_RN: Tensor
-    down_HN: Tensor
-    bias_N: Tensor
-    dense_AC: Sequence[Tensor]
-
-    def of_heads(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-        """down_HA, bias_A and dense_AC of each head."""
-        sizes = [dense.shape[0] for dense in self.dense_AC]
-        down_HA, bias_A = torch.split(self.down_HN, sizes, dim=1), torch.split(self.bias_N, sizes)
-        return zip(down_HA, bias_A, self.dense_AC, strict=True)
-
-
-def piece_of(device: torch.device) -> int:
-    return PIECE.get(device.type, PIECE["cuda"])
-
-
-def masks_of(masks: Masks, group: Sequence[int], at: int | slice) -> Masks:
-    """The masks of a group's heads, at a layer or a piece of the tokens."""
+def masks_of(masks: Masks, group: Sequence[int], at: int | slice | tuple[int, slice]) -> Masks:
+    """The masks of a group's heads, at a piece of the tokens, of a layer."""
     return [None if (mask := masks[k]) is None else mask[at] for k in group]
-
-
-def side_by_side(
-    heads: Sequence[int], sizes: Sequence[int], rows: int, device: torch.device
-) -> list[list[int]]:
-    """Heads in groups, so that what a group makes of so many rows is one piece."""
-    most = piece_of(device) // max(rows, 1)
-    groups: list[list[int]] = []
-    features = 0
-    for head in heads:
-        features += sizes[head]
-        if not groups or features > most:
-            groups.append([])
-            features = sizes[head]
-        groups[-1].append(head)
-    return groups
 
 
 def join(of_heads: Sequence[Tensor], groups: Sequence[Sequence[int]]) -> list[Tensor]:
@@ -125,12 +136,5 @@ def part(of_groups: Sequence[Tensor], groups: Sequence[Sequence[int]], sizes: Se
     return [found[k] for k in range(len(sizes))]
 
 
-def _masked(features_RN: Tensor, masks_RA: Masks, sizes: Sequence[int]) -> Tensor:
-    if all(mask is None for mask in masks_RA):
-        return features_RN
-    parts = zip(torch.split(features_RN, list(sizes), dim=1), masks_RA, strict=True)
-    return _join([part if mask is None else part * mask for part, mask in parts])
-
-
 def _join(parts: Sequence[Tensor]) -> Tensor:
-    return parts[0] if len(parts) == 1 else torch.cat(list(parts), dim=1)
+    return parts[0].contiguous() if len(parts) == 1 else torch.cat(list(parts), dim=1)

@@ -3,7 +3,6 @@
 Heads with plain means share one mix, and stand side by side on it; every learned mix has its head alone.
 """
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -15,20 +14,19 @@ from torch.autograd.function import once_differentiable
 from bv_search.heads.branches.adapted_mix import AdaptedMix
 from bv_search.heads.branches.bottleneck import (
     Bottleneck,
-    Masks,
+    Gradient,
     Stem,
+    StemGradient,
     join,
     masks_of,
     part,
-    piece_of,
-    side_by_side,
+    piece_on,
 )
 from bv_search.heads.branches.branch import glorot
+from bv_search.heads.branches.dense import Dense, Masks
 from bv_search.heads.branches.mix import Mix, apply_mixes, stack_mixes
 from bv_search.heads.branches.product import product
 from bv_search.heads.branches.windows import Windows
-
-LEAST_ROWS = 256  # of a piece: matmuls of fewer are slower than what they save
 
 
 class PooledAdapter(AdaptedMix):
@@ -64,6 +62,11 @@ class _Mixes:
     of_head: list[int]
     learned: frozenset[int]
 
+    def heads(self) -> Iterator[list[int]]:
+        """The heads on each mix."""
+        for mix in range(len(self.distinct)):
+            yield [k for k, of_head in enumerate(self.of_head) if of_head == mix]
+
     @classmethod
     def of(cls, mixes: Sequence[Mix]) -> Self:
         keys = [id(mix) if mix.logits_L is not None else 0 for mix in mixes]
@@ -90,68 +93,58 @@ class _OnMixes(torch.autograd.Function):
         *weights: Tensor,
     ) -> Any:
         heads = [weights[n : n + 3] for n in range(0, len(weights), 3)]
-        layers, tokens, width = hidden_LTH.shape
-        rows = _rows((layers + len(mixes_ML)) * width, hidden_LTH.device)
-        groups = list(_groups(heads, mixes.of_head, rows, hidden_LTH.device))
+        outputs, sizes = heads[0][2].shape[1], [len(bias_A) for _, bias_A, _ in heads]
+        tokens, piece = hidden_LTH.shape[1], piece_on(hidden_LTH.device)
+        groups = [group for of_mix in mixes.heads() for group in piece.groups(of_mix, sizes, tokens)]
         bottlenecks = [_bottleneck([heads[k] for k in group]) for group in groups]
-        counts = [dense_AC.shape[1] for _, _, dense_AC in heads]
-        outputs = [hidden_LTH.new_empty(tokens, sum(counts[k] for k in group)) for group in groups]
+        out_TX = [hidden_LTH.new_zeros(tokens, outputs * len(group)) for group in groups]
+        pieces = piece.cut(tokens, max(sum(sizes[k] for k in group) for group in groups))
         steps = []
-        for start in range(0, tokens, rows):
-            piece = slice(start, start + rows)
-            pooled_MRH = apply_mixes(mixes_ML, hidden_LTH[:, piece])
-            for group, bottleneck, out_TX in zip(groups, bottlenecks, outputs, strict=True):
+        for rows in pieces:
+            pooled_MRH = apply_mixes(mixes_ML, hidden_LTH[:, rows])
+            for group, bottleneck, out in zip(groups, bottlenecks, out_TX, strict=True):
                 x_RH = pooled_MRH[mixes.of_head[group[0]]]
-                before_RN, out_TX[piece] = bottleneck.forward(x_RH, masks_of(masks, group, piece))
+                before_RN = bottleneck.forward(x_RH, masks_of(masks, group, rows), out[rows])
                 if learning:
                     steps.append(before_RN)
         ctx.hidden_LTH, ctx.masks, ctx.mixes, ctx.mixes_ML = hidden_LTH, masks, mixes, mixes_ML
-        ctx.rows, ctx.groups, ctx.bottlenecks, ctx.steps = rows, groups, bottlenecks, steps
-        ctx.shapes = [tensor.shape for tensor in weights]
-        return tuple(part(outputs, groups, counts))
+        ctx.groups, ctx.bottlenecks, ctx.pieces, ctx.steps = groups, bottlenecks, pieces, steps
+        return tuple(part(out_TX, groups, [outputs] * len(heads)))
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, *grads_TC: Tensor) -> Any:
-        hidden_LTH, learned = ctx.hidden_LTH, ctx.mixes.learned
-        grads = [hidden_LTH.new_zeros(shape) for shape in ctx.shapes]
-        grads_ML = torch.zeros_like(ctx.mixes_ML)
+        learned = ctx.mixes.learned
+        gradients = [each.zero(StemGradient.zero(each.stem)) for each in ctx.bottlenecks]
         grads_TX = join(grads_TC, ctx.groups)
-        steps = iter(ctx.steps)
-        for start in range(0, hidden_LTH.shape[1], ctx.rows):
-            piece = slice(start, start + ctx.rows)
-            hidden_LRH = hidden_LTH[:, piece]
+        groups = list(zip(ctx.groups, ctx.bottlenecks, gradients, grads_TX, strict=True))
+        grads_ML = torch.zeros_like(ctx.mixes_ML)
+        for rows in reversed(ctx.pieces):
+            hidden_LRH = ctx.hidden_LTH[:, rows]
             pooled_MRH = apply_mixes(ctx.mixes_ML, hidden_LRH)
-            grads_MRH = torch.zeros_like(pooled_MRH) if learned else None
-            for group, bottleneck, grad_TX in zip(ctx.groups, ctx.bottlenecks, grads_TX, strict=True):
+            grads_MRH = torch.zeros_like(pooled_MRH)
+            for group, bottleneck, into, grad_TX in reversed(groups):
                 mix = ctx.mixes.of_head[group[0]]
-                masks = masks_of(ctx.masks, group, piece)
-                found = bottleneck.backward(pooled_MRH[mix], next(steps), masks, grad_TX[piece])
-                for k, tensors in zip(group, found.of_heads(), strict=True):
-                    torch._foreach_add_(grads[3 * k : 3 * k + 3], list(tensors))
-                if grads_MRH is not None and mix in learned:
-                    grads_MRH[mix] = product(found.before_RN, bottleneck.stem.weight_NH.t())
-            if grads_MRH is not None:
+                masks_RA = masks_of(ctx.masks, group, rows)
+                grad_RN = bottleneck.backward(pooled_MRH[mix], ctx.steps.pop(), masks_RA, grad_TX[rows], into)
+                if mix in learned:
+                    grads_MRH[mix] = product(grad_RN, bottleneck.stem.weight_NH.t())
+            if learned:
                 grads_ML += grads_MRH.flatten(1) @ hidden_LRH.reshape(len(hidden_LRH), -1).t()
-        return None, None, None, None, grads_ML if learned else None, *grads
-
-
-def _rows(numbers: int, device: torch.device) -> int:
-    """Tokens of a piece, each of which has so many numbers."""
-    return max(LEAST_ROWS, 2 * piece_of(device) // numbers)
-
-
-def _groups(
-    heads: Sequence[Sequence[Tensor]], mix_of: Sequence[int], rows: int, device: torch.device
-) -> Iterator[list[int]]:
-    sizes = [len(bias_A) for _, bias_A, _ in heads]
-    by_mix: dict[int, list[int]] = defaultdict(list)
-    for k, mix in enumerate(mix_of):
-        by_mix[mix].append(k)
-    for members in by_mix.values():
-        yield from side_by_side(members, sizes, rows, device)
+        found: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
+        for group, bottleneck, into, _ in groups:
+            found |= zip(group, _of_heads(bottleneck, into), strict=True)
+        of_heads = (tensor for k in sorted(found) for tensor in found[k])
+        return None, None, None, None, grads_ML if learned else None, *of_heads
 
 
 def _bottleneck(heads: Sequence[Sequence[Tensor]]) -> Bottleneck:
     stem = Stem.of([down_HA for down_HA, _, _ in heads], [bias_A for _, bias_A, _ in heads])
-    return Bottleneck(stem=stem, dense_AC=[dense_AC for _, _, dense_AC in heads])
+    return Bottleneck(stem=stem, dense=Dense.of([dense_AC for _, _, dense_AC in heads]))
+
+
+def _of_heads(bottleneck: Bottleneck, gradient: Gradient) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+    """down_HA, bias_A and dense_AC of each head."""
+    stem = gradient.stem.of_heads(bottleneck.dense.sizes)
+    for (down_HA, bias_A), dense_AC in zip(stem, bottleneck.dense.of_heads(gradient.dense), strict=True):
+        yield down_HA, bias_A, dense_AC
