@@ -9,8 +9,9 @@ PYTHON ?= python3.11
 demo: $(VENV)/.demo
 	$(BIN)/python -m bv_search.tune --space adapters
 
+# two processes: most of a test's time is Ray's and MLflow's, which wait more than they work
 test: $(VENV)/.dev lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
