@@ -6,6 +6,7 @@ flattened features, without moving them.
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, Self
 
 import torch
@@ -17,6 +18,7 @@ from bv_search.heads.branches.bottleneck import (
     Gradient,
     Stem,
     StemGradient,
+    in_order,
     join,
     masks_of,
     part,
@@ -113,7 +115,7 @@ class _OnLayers(torch.autograd.Function):
                         steps.append(before_RN)
         ctx.hidden_LTH, ctx.masks, ctx.groups, ctx.bottlenecks = hidden_LTH, masks, groups, bottlenecks
         ctx.pieces, ctx.steps = pieces, steps
-        return tuple(part(out_TX, groups, [outputs] * len(heads)))
+        return tuple(part(out_TX, groups, outputs))
 
     @staticmethod
     @once_differentiable
@@ -130,10 +132,9 @@ class _OnLayers(torch.autograd.Function):
                     masks_RA = masks_of(ctx.masks, group, (layer, rows))
                     before_RN = ctx.steps.pop()
                     bottlenecks[layer].backward(x_RH, before_RN, masks_RA, grad_TX[rows], into[layer])
-        found: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
-        for group, bottlenecks, into, _ in groups:
-            found |= zip(group, _of_heads(bottlenecks, into), strict=True)
-        return None, None, None, *(tensor for k in sorted(found) for tensor in found[k])
+        of_groups = map(_of_heads, ctx.bottlenecks, gradients)
+        of_heads = chain.from_iterable(in_order(ctx.groups, of_groups))
+        return None, None, None, *of_heads
 
 
 def _bottlenecks(heads: Sequence[Sequence[Tensor]]) -> list[Bottleneck]:

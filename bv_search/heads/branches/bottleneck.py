@@ -7,15 +7,17 @@ while it is in the cache, and only what is before the gelu is kept.
 R rows of a piece, H width; N features and X outputs of all heads side by side, A and C of one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
 
 import torch
 from torch import Tensor
 
 from bv_search.heads.branches.dense import Dense, Masks
 from bv_search.heads.branches.product import add_gradient, no_gradient, product
+
+Each = TypeVar("Each")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,12 +130,17 @@ def join(of_heads: Sequence[Tensor], groups: Sequence[Sequence[int]]) -> list[Te
     return [_join([of_heads[k] for k in group]) for group in groups]
 
 
-def part(of_groups: Sequence[Tensor], groups: Sequence[Sequence[int]], sizes: Sequence[int]) -> list[Tensor]:
+def part(of_groups: Sequence[Tensor], groups: Sequence[Sequence[int]], outputs: int) -> list[Tensor]:
     """What groups have, of each head."""
-    found: dict[int, Tensor] = {}
-    for together, group in zip(of_groups, groups, strict=True):
-        found |= zip(group, torch.split(together, [sizes[k] for k in group], dim=1), strict=True)
-    return [found[k] for k in range(len(sizes))]
+    return in_order(groups, (torch.split(together, outputs, dim=1) for together in of_groups))
+
+
+def in_order(groups: Sequence[Sequence[int]], of_groups: Iterable[Iterable[Each]]) -> list[Each]:
+    """What there is of each head of each group, as the heads are numbered."""
+    found: dict[int, Each] = {}
+    for group, of_heads in zip(groups, of_groups, strict=True):
+        found |= zip(group, of_heads, strict=True)
+    return [found[k] for k in range(len(found))]
 
 
 def _join(parts: Sequence[Tensor]) -> Tensor:

@@ -5,6 +5,7 @@ Heads with plain means share one mix, and stand side by side on it; every learne
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Self
 
 import torch
@@ -17,6 +18,7 @@ from bv_search.heads.branches.bottleneck import (
     Gradient,
     Stem,
     StemGradient,
+    in_order,
     join,
     masks_of,
     part,
@@ -109,7 +111,7 @@ class _OnMixes(torch.autograd.Function):
                     steps.append(before_RN)
         ctx.hidden_LTH, ctx.masks, ctx.mixes, ctx.mixes_ML = hidden_LTH, masks, mixes, mixes_ML
         ctx.groups, ctx.bottlenecks, ctx.pieces, ctx.steps = groups, bottlenecks, pieces, steps
-        return tuple(part(out_TX, groups, [outputs] * len(heads)))
+        return tuple(part(out_TX, groups, outputs))
 
     @staticmethod
     @once_differentiable
@@ -122,19 +124,17 @@ class _OnMixes(torch.autograd.Function):
         for rows in reversed(ctx.pieces):
             hidden_LRH = ctx.hidden_LTH[:, rows]
             pooled_MRH = apply_mixes(ctx.mixes_ML, hidden_LRH)
-            grads_MRH = torch.zeros_like(pooled_MRH)
+            grads_MRH = torch.zeros_like(pooled_MRH) if learned else None
             for group, bottleneck, into, grad_TX in reversed(groups):
                 mix = ctx.mixes.of_head[group[0]]
                 masks_RA = masks_of(ctx.masks, group, rows)
                 grad_RN = bottleneck.backward(pooled_MRH[mix], ctx.steps.pop(), masks_RA, grad_TX[rows], into)
-                if mix in learned:
+                if grads_MRH is not None and mix in learned:
                     grads_MRH[mix] = product(grad_RN, bottleneck.stem.weight_NH.t())
-            if learned:
+            if grads_MRH is not None:
                 grads_ML += grads_MRH.flatten(1) @ hidden_LRH.reshape(len(hidden_LRH), -1).t()
-        found: dict[int, tuple[Tensor, Tensor, Tensor]] = {}
-        for group, bottleneck, into, _ in groups:
-            found |= zip(group, _of_heads(bottleneck, into), strict=True)
-        of_heads = (tensor for k in sorted(found) for tensor in found[k])
+        of_groups = map(_of_heads, ctx.bottlenecks, gradients)
+        of_heads = chain.from_iterable(in_order(ctx.groups, of_groups))
         return None, None, None, None, grads_ML if learned else None, *of_heads
 
 
