@@ -1,6 +1,7 @@
 """What all tests share: one thread per process, no network, real but small data, a real but tiny encoder."""
 
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -51,6 +52,14 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BV_CACHE", str(folder))
         yield folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_ray_left_behind() -> Iterator[None]:
+    """Files run in any order: the next one's Ray knows its environment, not that of an earlier one."""
+    yield
+    ray = sys.modules.get("ray")
+    assert ray is None or not ray.is_initialized(), "a file ends the Ray that it began"
 
 
 @pytest.fixture(scope="session")

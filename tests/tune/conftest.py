@@ -1,4 +1,4 @@
-"""One Ray for all searches of this room: a second `ray_session` inside it takes part in it."""
+"""One Ray for all searches of a file: a second `ray_session` inside it takes part in it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.stores import make_class_store, make_span_store
 __all__ = ["pairs", "stage"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def ray_cluster() -> Iterator[None]:
     with ray_session():
         yield
