@@ -130,11 +130,16 @@ class Scanner:
         stop: int,
         *,
         score: Collection[str],
+        seconds: float | None = None,
     ) -> list[Outcome]:
-        """Train heads that stand at one position up to `stop`; give those named in `score` one on select."""
+        """Train heads that stand at one position up to `stop`, or as far as they come in so many seconds.
+
+        Those named in `score` get one on select, where they came to `stop`.
+        """
         states = (self._state(head) for head in heads)  # one at a time: each is as large as its learner
-        trained = train_segment(self._source, states, stop, device=self._device)
-        scores = self._select_scores([t for t in trained if isinstance(t, HeadState) and t.trial in score])
+        trained = train_segment(self._source, states, stop, device=self._device, seconds=seconds)
+        arrived = [end for end in trained if isinstance(end, HeadState) and end.position == stop]
+        scores = self._select_scores([state for state in arrived if state.trial in score])
         return [self._outcome(end, scores) for end in trained]
 
     def final(self, states: Sequence[bytes]) -> list[Final | Diverged]:

@@ -1,5 +1,6 @@
 """A segment: rows [a, b) + K heads at a → K heads at b. One read, one widening, one device copy for all."""
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -36,8 +37,13 @@ def train_segment(
     stop: int,
     *,
     device: torch.device,
+    seconds: float | None = None,
 ) -> list[HeadState | Diverged]:
-    """Train all heads from their common position to `stop` (micro-batches), in one pass."""
+    """Train all heads from their common position to `stop` (micro-batches), in one pass.
+
+    Once so many seconds are over, the micro-batch that they are at is their last.
+    """
+    end = float("inf") if seconds is None else time.monotonic() + seconds
     learners = [Learner.attach(s, windows=source.split.windows, device=device) for s in states]
     start = _common_start(learners, stop)
     diverged: dict[str, Diverged] = {}
@@ -49,10 +55,10 @@ def train_segment(
             learn = methodcaller("learn", batch, labels_ND)
             for lost in chain.from_iterable(lanes.run(learn, teams)):
                 diverged[lost.trial] = lost
-            if all(team.is_empty for team in teams):
+            if time.monotonic() >= end or all(team.is_empty for team in teams):
                 break
     going = [learner for learner in learners if learner.trial not in diverged]
-    _settle(source, [learner for learner in going if learner.head.normed], rows, stop, device)
+    _settle(source, [learner for learner in going if learner.head.normed], rows, device)
     return [diverged.get(n.trial) or n.detach() for n in learners]
 
 
@@ -62,9 +68,7 @@ def _read(source: TrainSplit, rows: int, start: int, stop: int, device: torch.de
     return batches(split, plan, device=device)
 
 
-def _settle(
-    source: TrainSplit, learners: Sequence[Learner], rows: int, stop: int, device: torch.device
-) -> None:
+def _settle(source: TrainSplit, learners: Sequence[Learner], rows: int, device: torch.device) -> None:
     """Measure batch norm's statistics with the weights as they are now, on the last micro-batches.
 
     Those that were gathered while the weights moved belong to other weights: on MRPC an Xception that had
@@ -72,6 +76,7 @@ def _settle(
     """
     if not learners:
         return
+    stop = learners[0].position
     with Lanes([learner.head for learner in learners], device) as lanes:
         teams = [Team([learners[k] for k in group], source.kind) for group in lanes.groups]
         for number, batch in enumerate(_read(source, rows, max(0, stop - SETTLING), stop, device)):

@@ -11,6 +11,7 @@ from bv_search.run.trial import DONE, STOPPED
 from bv_search.scan.scanner import Final, Outcome
 from bv_search.scan.team import Diverged
 from bv_search.scan.trial import TrialConfig
+from bv_search.tune.budget import Budget
 from bv_search.tune.crew import Crew, Job, Lost
 from bv_search.tune.pool import Order, Pool, Waiting
 from bv_search.tune.recorder import Recorder
@@ -38,6 +39,7 @@ class Desk:
         recorder: Recorder,
         progress: Progress,
         total: int,
+        budget: Budget,
     ) -> None:
         self._crew = crew
         self._pool = pool
@@ -45,6 +47,7 @@ class Desk:
         self._recorder = recorder
         self._progress = progress
         self._total = total
+        self._budget = budget
         self._best: float | None = None
         self._configs: dict[str, TrialConfig] = {}
         self._positions: dict[str, int] = {}
@@ -105,12 +108,13 @@ class Desk:
 
     def dispatch(self, *, all_are_in: bool) -> None:
         """Give idle workers full packs, or shares of whatever waits once no more can come."""
-        while self._crew.idle:
+        while self._crew.idle and not self._budget.is_spent:
             order = self._pool.next_share(self._crew.idle) if all_are_in else self._pool.next_full()
             if order is None:
                 return
             heads = [self._head(waiting) for waiting in order.heads]
-            self._crew.submit(Job(method="segment", arguments=(heads, order.stop, order.score), about=order))
+            arguments = heads, order.stop, order.score, self._budget.left
+            self._crew.submit(Job(method="segment", arguments=arguments, about=order))
 
     def drain(self) -> None:
         """Wait for the segments under way: what they learned is not thrown away."""
@@ -195,7 +199,7 @@ class Desk:
             return {trial: self._failure(trial, outcome.failure)}
         self._positions[trial] = outcome.position
         self._recorder.segment(outcome, seconds)
-        if trial not in order.score:
+        if trial not in order.score or outcome.position < order.stop:
             self._wait(trial)
             return {}
         if outcome.score is not None:

@@ -48,12 +48,16 @@ class ScanWorker:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
     def segment(
-        self, heads: Sequence[bytes | tuple[str, TrialConfig]], stop: int, score: Collection[str]
+        self,
+        heads: Sequence[bytes | tuple[str, TrialConfig]],
+        stop: int,
+        score: Collection[str],
+        seconds: float | None,
     ) -> list[Any]:
         from bv_search.scan.scanner import Start
 
         starts = [h if isinstance(h, bytes) else Start(trial=h[0], config=h[1]) for h in heads]
-        return self._scanner.segment(starts, stop, score=score)
+        return self._scanner.segment(starts, stop, score=score, seconds=seconds)
 
     def final(self, states: Sequence[bytes]) -> list[Any]:
         return self._scanner.final(states)

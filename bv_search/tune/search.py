@@ -24,6 +24,7 @@ from bv_search.scan.trial import TrialConfig
 from bv_search.source import AUTO, STORE
 from bv_search.source.choice import Choice, compare_sources
 from bv_search.store.store import Store
+from bv_search.tune.budget import Budget
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.crew import Crew
 from bv_search.tune.desk import Desk
@@ -88,6 +89,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             progress.say(_opening(study.run, study.store, pack, crew))
             for doubt in doubts(study.store):
                 progress.say(doubt)
+            budget = Budget(config.time_budget)
             desk = Desk(
                 crew=crew,
                 pool=Pool(rungs, pack),
@@ -95,10 +97,11 @@ def run(config: TuneConfig, progress: Progress) -> Run:
                 recorder=recorder,
                 progress=progress,
                 total=study.run.study.trials,
+                budget=budget,
             )
             searcher = SEARCHERS[study.run.study.searcher](study.space, study.run.study.seed)
             trials = _Trials(study.run, study.space.start, past, searcher)
-            _search(config, trials, desk, rungs, crew.size * pack, recorder)
+            _search(budget, trials, desk, rungs, crew.size * pack, recorder)
             clock.note("search")
             desk.finish(pack)
             clock.note("score")
@@ -175,7 +178,7 @@ class _Trials:
 
 
 def _search(
-    config: TuneConfig, trials: _Trials, desk: Desk, rungs: Rungs, capacity: int, recorder: Recorder
+    budget: Budget, trials: _Trials, desk: Desk, rungs: Rungs, capacity: int, recorder: Recorder
 ) -> None:
     lot = Lot(capacity=capacity)
     inner = scheduler_of(trials.run.study.scheduler, rungs)
@@ -195,12 +198,12 @@ def _search(
         past.trial: desk.news(past.trial, past.unheard) for past in trials.past if past.unheard is not None
     }
     parking = Parking(inner, desk=desk, lot=lot, news=unheard)
-    _fit(config, suggestions, parking, trials.run.path / RAY_STATE)
+    _fit(budget, suggestions, parking, trials.run.path / RAY_STATE)
     desk.drain()
     desk.halt_all()
 
 
-def _fit(config: TuneConfig, suggestions: Suggestions, parking: Parking, storage: Path) -> None:
+def _fit(budget: Budget, suggestions: Suggestions, parking: Parking, storage: Path) -> None:
     trainable = tune.with_resources(ThinTrial, tune.PlacementGroupFactory([{"CPU": 0.01}]))
     tuner = tune.Tuner(
         trainable,
@@ -209,11 +212,10 @@ def _fit(config: TuneConfig, suggestions: Suggestions, parking: Parking, storage
             scheduler=parking,
             num_samples=-1,
             reuse_actors=True,
-            time_budget_s=config.time_budget,
             trial_name_creator=_trial_name,
             trial_dirname_creator=_trial_name,
         ),
-        run_config=tune.RunConfig(name="tune", storage_path=str(storage.resolve()), verbose=0),
+        run_config=tune.RunConfig(name="tune", storage_path=str(storage.resolve()), stop=budget, verbose=0),
     )
     tuner.fit()
 

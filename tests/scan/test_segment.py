@@ -59,6 +59,18 @@ def test_two_segments_give_what_one_gives(store: Store, settings: dict[str, Any]
     assert (second.position, second.rows) == (26, 400)
 
 
+@pytest.mark.parametrize("kind", ["adapter", "xception-mod"])
+def test_a_segment_whose_time_is_up_ends_with_the_micro_batch_it_is_at(store: Store, kind: str) -> None:
+    """And what comes after it is as if nothing had happened."""
+    head, scanner = {"kind": kind, "size": 6}, Scanner(store.path)
+    (whole,) = scanner.segment([start(head=head)], 1, score=())
+
+    (cut,) = scanner.segment([start(head=head)], 13, score=["a"], seconds=0.0)
+
+    assert (cut.position, cut.rows, cut.score) == (1, 16, None)
+    assert torch.equal(weights(cut), weights(whole))
+
+
 def test_heads_on_less_data_share_the_first_pass(store: Store) -> None:
     scanner = Scanner(store.path)
     fractions = {"a": 0.25, "b": 0.5, "c": 1.0}

@@ -6,6 +6,7 @@ from typing import Any
 from bv_search.command import Progress
 from bv_search.scan.team import Diverged
 from bv_search.scan.trial import TrialConfig
+from bv_search.tune.budget import Budget
 from bv_search.tune.crew import Ended, Job, Lost
 from bv_search.tune.desk import Desk
 from bv_search.tune.pool import Pool
@@ -52,7 +53,14 @@ class Crew:
 def desk_of(crew: Crew, recorder: Recorder, *trials: str) -> Desk:
     rungs = plan_rungs([TrialConfig.from_json(CONFIG)], 1600, halving=False)
     parts: dict[str, Any] = {"crew": crew, "recorder": recorder}
-    desk = Desk(pool=Pool(rungs, 8), rungs=rungs, progress=Progress(quiet=True), total=len(trials), **parts)
+    desk = Desk(
+        pool=Pool(rungs, 8),
+        rungs=rungs,
+        progress=Progress(quiet=True),
+        total=len(trials),
+        budget=Budget(None),
+        **parts,
+    )
     for trial in trials:
         desk.known(trial, CONFIG, 100, "done")
     return desk

@@ -158,6 +158,7 @@ def test_heads_that_a_time_budget_cuts_are_scored_as_they_are(class_store: Store
 
     assert [record.status for record in run.trials()] == [STOPPED] * 3
     for record in run.trials():
+        assert [rung.score for rung in record.rungs] == [None], "cut on the way to its first rung"
         assert record.report_score is not None
         assert read_predictions(run.trial_folder(record.id) / "report.parquet").logits
 
