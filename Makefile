@@ -3,15 +3,17 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3.11
+# modules are compiled when they are first imported: most never are
+INSTALL := $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt
 
 .PHONY: demo test lint slow clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m bv_search.tune --space adapters
 
-# two processes: most of a test's time is Ray's and MLflow's, which wait more than they work
+# two processes: a test of a search waits for processes that start, one after another
 test: $(VENV)/.dev lint
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -27,15 +29,15 @@ $(VENV)/bin/python:
 
 # torch first and by itself: pip then takes a CPU build where one is at hand
 $(VENV)/.torch: constraints.txt | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt torch
+	$(INSTALL) torch
 	touch $@
 
 $(VENV)/.demo: pyproject.toml constraints.txt $(VENV)/.torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	$(INSTALL) --editable .
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt $(VENV)/.torch
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	$(INSTALL) --editable '.[dev]'
 	touch $@ $(VENV)/.demo
 
 clean:
