@@ -2,8 +2,8 @@
 
 A trial that reports `parked` is paused, which frees its process, and its head waits in the pool. When a
 pack is full, or when nothing else can happen, the heads that wait go to a scan worker as one segment.
-Their trials are woken to report their scores, and the scheduler inside (ASHA, or none) decides as it always
-does. Nothing is sent on a timer: the pulse below only lets Tune's loop rest.
+Their trials are woken to report their scores, and the scheduler inside decides which of them go on.
+Nothing is sent on a timer: the pulse below only lets Tune's loop rest.
 """
 
 from collections.abc import Mapping
@@ -13,19 +13,20 @@ from ray.tune.experiment import Trial
 from ray.tune.schedulers import TrialScheduler
 
 from bv_search.tune.desk import Desk
+from bv_search.tune.halving import Halving
 from bv_search.tune.lot import PROCESSES, Lot
-from bv_search.tune.thin_trial import NEWS, PARKED, TRIAL, News
+from bv_search.tune.thin_trial import FAILURE, NEWS, PARKED, TRIAL, News
 
 PULSE_SECONDS = 0.5  # Tune's loop does not rest where no trial runs: it would take a core from the heads
 
 
 class Parking(TrialScheduler):
-    def __init__(self, inner: TrialScheduler, *, desk: Desk, lot: Lot, news: Mapping[str, News]) -> None:
+    def __init__(self, inner: Halving, *, desk: Desk, lot: Lot, news: Mapping[str, News]) -> None:
         super().__init__()
         self._inner = inner
         self._desk = desk
         self._lot = lot
-        self._news = dict(news)  # not yet reported by their trials, the best first
+        self._news = dict(news)  # not yet reported by their trials
 
     def __getstate__(self) -> dict[str, Any]:
         """Tune pickles what it is given, to restore it later; a run resumes from its journal instead."""
@@ -81,9 +82,10 @@ class Parking(TrialScheduler):
         return str(self._inner.debug_string())
 
     def _hear(self, news: dict[str, News]) -> None:
-        """The best first: a rung then knows its best score when it judges the others."""
-        best_first = sorted(news, key=lambda trial: -news[trial].get("score", float("-inf")))
-        self._news |= {trial: news[trial] for trial in best_first}
+        for trial, heard in news.items():
+            if FAILURE not in heard:
+                self._inner.hear(trial, heard["position"], heard["score"])
+        self._news |= news
 
     def _wake(self, tune_controller: Any) -> Trial | None:
         if self._lot.moving >= PROCESSES:

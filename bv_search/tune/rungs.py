@@ -1,8 +1,4 @@
-"""Where heads stop to be compared: positions, in micro-batches, at which a segment ends.
-
-Ray's ASHA multiplies its first rung by the reduction to have the next. Stops are found in the same way: one
-that was a micro-batch short of a rung would be judged by nobody.
-"""
+"""Where heads stop to be compared: positions, in micro-batches, at which a segment ends."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,13 +1,15 @@
-"""Trials are woken with news of their heads, the best first."""
+"""Trials are woken with news of their heads."""
 
 from types import SimpleNamespace
 from typing import Any
 
 from ray.tune.experiment import Trial
-from ray.tune.schedulers import FIFOScheduler
+from ray.tune.schedulers import TrialScheduler
 
+from bv_search.tune.halving import Halving
 from bv_search.tune.lot import Lot
 from bv_search.tune.parking import Parking
+from bv_search.tune.rungs import Rungs
 from bv_search.tune.thin_trial import FAILURE, NEWS, TRIAL
 
 
@@ -31,23 +33,27 @@ def paused(name: str) -> Any:
     return trial
 
 
-def test_a_rung_hears_its_best_score_before_it_judges_the_others() -> None:
-    news = {
-        "worst": {"score": 0.1},
+def test_a_rung_hears_every_score_of_a_pack_before_it_judges_a_head() -> None:
+    news: dict[str, Any] = {
+        "worst": {"score": 0.1, "position": 48},
         "broken": {FAILURE: "a bug", "done": True},
-        "best": {"score": 0.9},
-        "middle": {"score": 0.5},
+        "best": {"score": 0.9, "position": 48},
+        "middle": {"score": 0.5, "position": 48},
     }
     parked = {name: paused(name) for name in news}
     controller: Any = SimpleNamespace(get_live_trials=lambda: list(parked.values()))
     desk: Any = Desk(news)
     lot = Lot(capacity=4, live=set(news), parked=set(news), exhausted=True)
-    parking = Parking(FIFOScheduler(), desk=desk, lot=lot, news={})
+    halving = Halving(Rungs(windows=3300, positions=(48,), last=432))
+    parking = Parking(halving, desk=desk, lot=lot, news={})
 
-    woken = []
+    woken, going = {}, []
     while trial := parking.choose_trial_to_run(controller):
-        woken.append((trial.config[TRIAL], trial.config[NEWS]))
-        parking.on_trial_result(controller, trial, {"score": 0.0})
-        lot.parked.add(trial.config[TRIAL])
+        name = trial.config[TRIAL]
+        woken[name] = trial.config[NEWS]
+        said = parking.on_trial_result(controller, trial, {"position": 48, **woken[name]})
+        going += [name] if said == TrialScheduler.CONTINUE and name != "broken" else []
+        lot.parked.add(name)
 
-    assert woken == [(name, news[name]) for name in ("best", "middle", "worst", "broken")]
+    assert woken == news
+    assert going == ["best"]

@@ -1,15 +1,10 @@
 """The pool decides which heads go together."""
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
-from ray.tune.schedulers import TrialScheduler
 
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.pool import Order, Pool, Waiting
 from bv_search.tune.rungs import Rungs, plan_rungs
-from bv_search.tune.search import scheduler_of
 
 
 def config(**settings: object) -> TrialConfig:
@@ -36,22 +31,6 @@ def test_rungs_are_ninths_and_thirds_of_the_longest_head(rungs: Rungs) -> None:
     assert rungs.next_stop(378, config(epochs=2)) == 1126
     assert plan_rungs([config()], 9000, halving=False).next_stop(0, config()) == 563
     assert plan_rungs([config()], 900, halving=True).positions == (), "too few steps to tell heads apart"
-
-
-@pytest.mark.parametrize("windows", [800, 2000, 3008, 3300, 9000])
-def test_heads_stop_where_asha_judges_them(windows: int) -> None:
-    """Of nine heads that come to a rung one after another, each worse than the last, the first goes on."""
-    plan = plan_rungs([config(epochs=3)], windows, halving=True)
-    asha: Any = scheduler_of("asha", plan)
-    trials = [SimpleNamespace(trial_id=str(n)) for n in range(9)]
-    for trial in trials:
-        asha.on_trial_add(None, trial)
-
-    for position in plan.positions:
-        said = [
-            asha.on_trial_result(None, t, {"position": position, "score": -int(t.trial_id)}) for t in trials
-        ]
-        assert said.count(TrialScheduler.STOP) == 8
 
 
 def test_a_pack_goes_when_it_is_full(rungs: Rungs) -> None:

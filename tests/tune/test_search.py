@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 import ray
-from ray.tune.schedulers import TrialScheduler
 
 from bv_search.command import Progress
 from bv_search.errors import OutputError, RunError, StoreError, UserError
@@ -26,10 +25,11 @@ from bv_search.store.store import Store
 from bv_search.tune import crew as crew_module
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.crew import Crew, Job
+from bv_search.tune.halving import Halving
 from bv_search.tune.outcome import describe, to_json
 from bv_search.tune.resume import Past
 from bv_search.tune.rungs import plan_rungs
-from bv_search.tune.search import replay, scheduler_of
+from bv_search.tune.search import replay
 from bv_search.tune.search import run as search
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.space import parse_space
@@ -170,19 +170,18 @@ def test_a_resumed_scheduler_knows_what_was_judged_before() -> None:
     first = rungs.positions[0]
     desk: Any = SimpleNamespace(known=lambda *about: None)
 
-    def judged(past: list[Past]) -> str:
-        scheduler = scheduler_of("asha", rungs)
-        replay(past, SEARCHERS["random"](space, 0), desk, scheduler)
-        newcomer: Any = SimpleNamespace(trial_id="new")
-        scheduler.on_trial_add(None, newcomer)
-        return str(scheduler.on_trial_result(None, newcomer, {"position": first, "score": 0.1}))
+    def goes_on(past: list[Past]) -> bool:
+        halving = Halving(rungs)
+        replay(past, SEARCHERS["random"](space, 0), desk, halving)
+        halving.hear("new", first, 0.1)
+        return halving.goes_on("new", first)
 
     better = [
         Past(trial=name, config=config, position=first, scores=[(first, score)], status=STOPPED)
         for name, score in (("a", 0.9), ("b", 0.8))
     ]
-    assert judged(better) == TrialScheduler.STOP
-    assert judged([]) == TrialScheduler.CONTINUE
+    assert not goes_on(better)
+    assert goes_on([])
 
 
 def test_a_search_of_which_every_head_fails_says_why(class_store: Store, tmp_path: Path) -> None:
