@@ -211,6 +211,17 @@ def digest_json(value: Mapping[str, Any]) -> str:
     return digest_bytes(json.dumps(value, sort_keys=True, separators=(",", ":")).encode())
 
 
+def absolute(place: str) -> str:
+    """As a process sees it that stands in another folder, or a later one. Addresses stay as they are."""
+    return place if "://" in place else str(Path(place).expanduser().resolve())
+
+
+def absolute_if_there(name: str) -> str:
+    """The same of what is on this disk; other names may be ones of the Hub."""
+    path = Path(name).expanduser()
+    return absolute(name) if path.is_absolute() or path.exists() else name
+
+
 def confine(folder: Path, name: str, error: type[UserError]) -> Path:
     """`folder/name`, if that name stays inside the folder."""
     pure = PurePosixPath(name)

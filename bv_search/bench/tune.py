@@ -12,6 +12,7 @@ from typing import Any
 from bv_search.bench.arms import ratio, render, take_turns
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
+from bv_search.files import absolute
 
 FIXED = ("--space", "adapters", "--searcher", "random", "--scheduler", "none", "--source", "store")
 
@@ -39,8 +40,16 @@ def run(args: Namespace, progress: Progress) -> Result:
 
 
 def _tune(args: Namespace, pack: int, folder: Path) -> dict[str, Any]:
-    store = args.store if "://" in args.store else str(Path(args.store).resolve())
-    options = ["--store", store, "--trials", str(args.heads), "--pack", str(pack), "--name", "bench"]
+    options = [
+        "--store",
+        absolute(args.store),
+        "--trials",
+        str(args.heads),
+        "--pack",
+        str(pack),
+        "--name",
+        "bench",
+    ]
     command = [sys.executable, "-m", "bv_search.tune", *FIXED, *options, "--json", "--quiet"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:

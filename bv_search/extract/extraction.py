@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from bv_search.command import Progress
@@ -19,7 +18,7 @@ from bv_search.extract.steps import Run, assemble, encode, find_done, make_plan
 from bv_search.extract.survey import EncoderFacts, settle, survey_encoder
 from bv_search.extract.tokenise import survey_data
 from bv_search.extract.work import refuse_changes, refuse_other_things
-from bv_search.files import DISK, Disk
+from bv_search.files import DISK, Disk, absolute, absolute_if_there
 from bv_search.store.folder import Folder, open_folder
 from bv_search.store.layout import MANIFEST
 from bv_search.store.manifest import Baseline, Manifest
@@ -77,7 +76,9 @@ def run(
             do="run the command without --repair: it goes on with what is there",
         )
     source = Source(
-        task=task.to_json(), encoder=_absolute(config.encoder), data=_absolute_or_none(config.data)
+        task=task.to_json(),
+        encoder=absolute_if_there(config.encoder),
+        data=None if config.data is None else absolute_if_there(config.data),
     )
     encoder = survey_encoder(config.encoder, task)
     with _place(config, encoder, place) as where:
@@ -109,7 +110,7 @@ def _begin(
     settings = settle(config, task, encoder, place.hardware(), facts.digest)
     job = Job(
         source=source,
-        out=_absolute_place(config.out),
+        out=absolute(config.out),
         settings=settings,
         limits=config.limits,
         threads=place.threads,
@@ -161,22 +162,6 @@ def _result(config: ExtractConfig, run: Run, manifest: Manifest, seconds: float)
         encoded_blocks=run.encoded_blocks,
         encoded_tokens=run.encoded_tokens,
     )
-
-
-def _absolute(name: str) -> str:
-    """A worker stands in another folder. Addresses, and names on the Hub, stay as they are."""
-    if "://" in name:
-        return name
-    path = Path(name).expanduser()
-    return str(path.resolve()) if path.exists() or path.is_absolute() else name
-
-
-def _absolute_or_none(name: str | None) -> str | None:
-    return None if name is None else _absolute(name)
-
-
-def _absolute_place(place: str) -> str:
-    return place if "://" in place else str(Path(place).expanduser().resolve())
 
 
 def describe(result: ExtractResult) -> str:

@@ -6,11 +6,11 @@ One encoder is trained by one process, so Ray has nothing to spread; it finds th
 import os
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import ray
 
 from bv_search.cluster import machines, ray_session, result_of
+from bv_search.files import absolute_if_there
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.workbench import Event, finetune
 from bv_search.tasks.task import Task
@@ -28,8 +28,8 @@ def _absolute(config: FinetuneConfig) -> FinetuneConfig:
     return replace(
         config,
         out=config.out.resolve(),
-        encoder=_resolve(config.encoder),
-        data=None if config.data is None else _resolve(config.data),
+        encoder=absolute_if_there(config.encoder),
+        data=None if config.data is None else absolute_if_there(config.data),
     )
 
 
@@ -39,10 +39,6 @@ def _needs() -> dict[str, float]:
     if any(machine.get("GPU", 0) >= 1 for machine in found):
         return {"num_gpus": 1, "num_cpus": 1}
     return {"num_gpus": 0, "num_cpus": max(machine.get("CPU", 1) for machine in found)}
-
-
-def _resolve(name: str) -> str:
-    return str(Path(name).resolve()) if Path(name).exists() else name
 
 
 def _on_cluster(config: FinetuneConfig, task: Task) -> Iterator[Event]:

@@ -53,7 +53,9 @@ class Context:
             encoder = EncoderReference.from_json(value["encoder"])
             return cls(
                 task=task_from_json(value["task"]),
-                encoder=replace(encoder, place=find_near(encoder.place, folder) or encoder.place),
+                encoder=replace(
+                    encoder, place=find_near(encoder.place, folder, sign="config.json") or encoder.place
+                ),
                 channels=Channels(
                     layers=tuple(value["layers"]),
                     tokens=value["tokens"],

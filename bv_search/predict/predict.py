@@ -13,6 +13,7 @@ from bv_search.predict.output import check_output, default_suffix, write_answers
 from bv_search.run.folder import Run
 from bv_search.run.roles import find_near, open_store
 from bv_search.source.live import feed_live
+from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.tasks.dataset import load_dataset, read_rows
 from bv_search.tasks.row import Role, Row
@@ -115,7 +116,7 @@ def rows_of(task: Task, place: Path) -> tuple[Row, ...]:
 def _own_store(config: PredictConfig, model: Model) -> Store:
     if is_run(Path(config.place)):
         return open_store(Run.open(config.place))
-    place = None if model.store is None else find_near(model.store, Path(config.place))
+    place = None if model.store is None else find_near(model.store, Path(config.place), sign=MANIFEST)
     if place is None:
         raise StoreError(
             "the store that the model was made on is not there",

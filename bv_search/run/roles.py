@@ -11,6 +11,7 @@ import numpy as np
 from bv_search.errors import StoreError
 from bv_search.run.folder import Run
 from bv_search.scan.ground import role_index
+from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.row import Role
@@ -18,12 +19,12 @@ from bv_search.tasks.row import Role
 
 def open_store(run: Run) -> Store:
     """The store that a run was made on, and no other."""
-    place = find_near(run.study.store, run.path)
+    place = find_near(run.study.store, run.path, sign=MANIFEST)
     if place is None:
         raise StoreError(
             "the run's store is not there",
             where=run.study.store,
-            do="put it back, or start where the search was started",
+            do="put it back, or beside the run as it was",
         )
     store = Store.open(place)
     if store.digest != run.study.store_digest:
@@ -37,12 +38,18 @@ def open_store(run: Run) -> Store:
     return store
 
 
-def find_near(place: str, folder: Path) -> str | None:
-    """A place that was noted as it was typed, seen from here or from a folder above `folder`."""
-    if "://" in place:
+def find_near(place: str, folder: Path, *, sign: str) -> str | None:
+    """Where it was noted to be, or, where both were moved together, beside `folder` as it was before.
+
+    There it is known by the end of its path, and by a file that it must have.
+    """
+    noted = Path(place)
+    if "://" in place or noted.exists():
         return place
-    candidates = [Path(place), *(parent / place for parent in folder.resolve().parents)]
-    return next((str(candidate) for candidate in candidates if candidate.exists()), None)
+    parts = noted.parts[noted.is_absolute() :]
+    tails = [Path(*parts[start:]) for start in range(len(parts))]
+    candidates = (parent / tail for tail in tails for parent in folder.resolve().parents)
+    return next((str(candidate) for candidate in candidates if (candidate / sign).exists()), None)
 
 
 def role_ids(store: Store, role: Role | str) -> list[str]:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from ray import tune
-from ray.tune.schedulers import AsyncHyperBandScheduler, FIFOScheduler, TrialScheduler
 
 from bv_search.cluster import machines, ray_session
 from bv_search.command import Progress
 from bv_search.errors import EncoderError, UserError
+from bv_search.files import absolute
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.mlflow import MlflowMirror
@@ -28,12 +28,13 @@ from bv_search.tune.budget import Budget
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.crew import Crew
 from bv_search.tune.desk import Desk
+from bv_search.tune.halving import Halving
 from bv_search.tune.lot import Lot
 from bv_search.tune.parking import Parking
 from bv_search.tune.pool import Pool
 from bv_search.tune.recorder import Recorder
 from bv_search.tune.resume import Past, read_past
-from bv_search.tune.rungs import REDUCTION, Rungs, plan_rungs
+from bv_search.tune.rungs import Rungs, plan_rungs
 from bv_search.tune.scan_worker import Reading
 from bv_search.tune.searchers import SEARCHERS, Searcher
 from bv_search.tune.share import Share
@@ -127,7 +128,7 @@ def _opened(run: Run, *, new: bool) -> Iterator[None]:
 def _hired(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator[Crew]:
     """Scan workers that read the source chosen; where it is not, one of them measures both."""
     share = Share.of_cluster(machines(), config.workers)
-    place, choice = study.store.path, study.choice
+    place, choice = absolute(study.store.path), study.choice
     measured = choice.source == AUTO
     reading = Reading(store=place, source=STORE if measured else choice.source, window=config.memory)
     with ExitStack() as contract:
@@ -181,8 +182,8 @@ def _search(
     budget: Budget, trials: _Trials, desk: Desk, rungs: Rungs, capacity: int, recorder: Recorder
 ) -> None:
     lot = Lot(capacity=capacity)
-    inner = scheduler_of(trials.run.study.scheduler, rungs)
-    replay(trials.past, trials.searcher, desk, inner)
+    halving = Halving(rungs)
+    replay(trials.past, trials.searcher, desk, halving)
     if not trials.resumed and not trials.numbers:
         return
     suggestions = Suggestions(
@@ -197,7 +198,7 @@ def _search(
     unheard = {
         past.trial: desk.news(past.trial, past.unheard) for past in trials.past if past.unheard is not None
     }
-    parking = Parking(inner, desk=desk, lot=lot, news=unheard)
+    parking = Parking(halving, desk=desk, lot=lot, news=unheard)
     _fit(budget, suggestions, parking, trials.run.path / RAY_STATE)
     desk.drain()
     desk.halt_all()
@@ -224,20 +225,7 @@ def _trial_name(trial: Any) -> str:
     return f"trial-{trial.config[TRIAL]}"
 
 
-def scheduler_of(name: str, rungs: Rungs) -> TrialScheduler:
-    if name == "none" or not rungs.positions:
-        return FIFOScheduler()
-    return AsyncHyperBandScheduler(
-        time_attr="position",
-        metric="score",
-        mode="max",
-        grace_period=rungs.positions[0],
-        max_t=rungs.last,
-        reduction_factor=REDUCTION,
-    )
-
-
-def replay(trials: Sequence[Past], searcher: Searcher, desk: Desk, scheduler: TrialScheduler) -> None:
+def replay(trials: Sequence[Past], searcher: Searcher, desk: Desk, halving: Halving) -> None:
     """Searcher and scheduler learn what earlier sessions found out."""
     for past in trials:
         searcher.adopt(past.trial, searcher.space.draws(past.config))
@@ -245,23 +233,8 @@ def replay(trials: Sequence[Past], searcher: Searcher, desk: Desk, scheduler: Tr
             searcher.tell(past.trial, past.score)
         if past.status != FAILED and not past.finished:
             desk.known(past.trial, past.config, past.position, past.status)
-        _remind(scheduler, past)
-
-
-def _remind(scheduler: TrialScheduler, past: Past) -> None:
-    """Of what it judged in an earlier session. What a live trial has still to report is yet to come."""
-    judged = _PastTrial(past.trial)
-    scheduler.on_trial_add(None, judged)
-    for position, score in past.scores:
-        if position < past.position or not past.is_live:
-            scheduler.on_trial_result(None, judged, {"position": position, "score": score})
-
-
-@dataclass(frozen=True)
-class _PastTrial:
-    """As much of a Tune trial as a scheduler looks at."""
-
-    trial_id: str
+        for position, score in past.scores:
+            halving.hear(past.trial, position, score)
 
 
 def _opening(run: Run, store: Store, pack: int, crew: Crew) -> str:

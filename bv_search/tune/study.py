@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from bv_search.errors import RunError, SpaceError, StoreError, UnknownName, UserError
+from bv_search.files import absolute
 from bv_search.heads.config import check_fit
 from bv_search.run.folder import Run
-from bv_search.run.roles import check_data
+from bv_search.run.roles import check_data, find_near
 from bv_search.run.study import Study
 from bv_search.scan.ground import head_shape
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import AUTO, SOURCES
 from bv_search.source.choice import Choice, choose_source
+from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tune.config import DEFAULT_SCHEDULER, DEFAULT_TRIALS, SCHEDULERS, TuneConfig
@@ -104,7 +106,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
     study = Study(
         name=name,
         space={"name": space.name, **space.source},
-        store=_absolute(config.store),
+        store=absolute(config.store),
         store_digest=store.digest,
         task=store.manifest.task,
         searcher=searcher,
@@ -128,7 +130,7 @@ def _resume(config: TuneConfig) -> OpenStudy:
     source = {key: value for key, value in study.space.items() if key != "name"}
     space = parse_space(source, str(study.space["name"]))
     _check_unchanged(config, run, space)
-    place = _absolute(config.store) if config.store else study.store
+    place = absolute(config.store or find_near(study.store, run.path, sign=MANIFEST) or study.store)
     store = open_store(place, config)
     if store.digest != study.store_digest:
         raise RunError(
@@ -186,8 +188,3 @@ def _resumed_trials(config: TuneConfig, study: Study, space: Space) -> int:
 
 def _free_name(runs: Path, stem: str) -> str:
     return next(name for n in count(1) if not (runs / (name := f"{stem}-{n}")).exists())
-
-
-def _absolute(store: str) -> str:
-    """A resumed run may be started from another folder."""
-    return store if "://" in store else str(Path(store).resolve())
