@@ -8,7 +8,7 @@ from bv_search.command import Progress
 from bv_search.ensemble.candidates import Candidate, find_candidates, open_runs
 from bv_search.ensemble.choice import Choice, Panel, choose
 from bv_search.ensemble.result import EnsembleResult, Standing
-from bv_search.model.combine import Method, combine
+from bv_search.model.combine import Method, check_method, combine
 from bv_search.model.registry import register
 from bv_search.model.source import model_of_run
 from bv_search.run.folder import Run
@@ -36,6 +36,8 @@ def run(config: EnsembleConfig, progress: Progress) -> EnsembleResult:
     home = runs[0]
     store = open_store(home)
     check_data(store, config.data)
+    if config.method is not None:
+        check_method(config.method, store.task.kind)
     with home.writing():
         candidates = find_candidates(runs, store, limit=config.limit)
         considered = _choose(config, store, candidates, progress)
@@ -87,6 +89,7 @@ def _score(
 
     return EnsembleResult(
         run=home,
+        heads=len(home.finished_trials()),
         choice=choice,
         members=tuple(candidates[number].to_json(home, weight) for number, weight in choice.members),
         evaluation=ours,

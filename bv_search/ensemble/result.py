@@ -42,6 +42,7 @@ class Standing:
 @dataclass(frozen=True, kw_only=True)
 class EnsembleResult:
     run: Run
+    heads: int  # finished ones of the run
     choice: Choice
     members: tuple[dict[str, Any], ...]
     evaluation: Evaluation
@@ -55,6 +56,7 @@ class EnsembleResult:
         return {
             "run": str(self.run.path),
             "format_version": FORMAT_VERSION,
+            "heads": self.heads,
             "method": str(self.choice.method),
             "members": list(self.members),
             "select_score": self.choice.score,

@@ -69,6 +69,13 @@ def methods_of(kind: Kind) -> tuple[Method, ...]:
     return (Method.MAX, Method.MEAN, Method.GREEDY)
 
 
+def check_method(method: Method | str, kind: Kind) -> None:
+    if method not in methods_of(kind):
+        raise UserError(
+            f"cannot combine a {kind} task by {method}", expected=f"one of {', '.join(methods_of(kind))}"
+        )
+
+
 def combine(
     method: Method | str, members: Sequence[Logits], kind: Kind, weights: Sequence[float] | None = None
 ) -> list[np.ndarray]:
@@ -76,10 +83,7 @@ def combine(
     assert members, "an ensemble has members"
     if len(members) == 1:
         return list(members[0])
-    if method not in methods_of(kind):
-        raise UserError(
-            f"cannot combine a {kind} task by {method}", expected=f"one of {', '.join(methods_of(kind))}"
-        )
+    check_method(method, kind)
     votes = [Votes.of(logits, kind) for logits in members]
     combined = max_of(votes) if method == Method.MAX else mean_of(votes, weights)
     return combined.logits(kind)

@@ -1,4 +1,4 @@
-"""Answers as a file: SQuAD's official predictions, JSON lines, or the table that GLUE's server takes."""
+"""Answers as a file: SQuAD's official predictions, JSON lines, or a table."""
 
 import csv
 import io

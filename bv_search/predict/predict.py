@@ -8,7 +8,7 @@ from bv_search.command import Progress
 from bv_search.errors import StoreError, UserError
 from bv_search.model.answer import Answers, answer_rows, answer_store
 from bv_search.model.model import NAME_ENCODER, Model
-from bv_search.model.source import is_run, open_model
+from bv_search.model.source import ENSEMBLE, is_run, open_model
 from bv_search.predict.output import check_output, default_suffix, write_answers
 from bv_search.run.folder import Run
 from bv_search.run.roles import find_near, open_store
@@ -63,10 +63,17 @@ def run(config: PredictConfig, progress: Progress) -> PredictResult:
         check_output(Path(config.out), overwrite=config.overwrite)
     other = None if config.store is None else Store.open(config.store)
     model = open_model(config.place, member=config.member, store=other)
+    _tell_of_later_heads(config, progress)
     out = Path(config.out) if config.out else default_out(config, model)
     answers = _answer(config, model, other, progress)
     write_answers(out, answers.rows)
     return PredictResult(out=out, model=model, answers=answers)
+
+
+def _tell_of_later_heads(config: PredictConfig, progress: Progress) -> None:
+    by_ensemble = config.member in {None, ENSEMBLE} and is_run(Path(config.place))
+    if by_ensemble and (sentence := Run.open(config.place).unconsidered()) is not None:
+        progress.say(sentence)
 
 
 def default_out(config: PredictConfig, model: Model) -> Path:

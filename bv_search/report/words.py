@@ -66,6 +66,8 @@ def summary(facts: Facts) -> list[str]:
         lines.append(f"No combination of models did better on select than {facts.unbeaten} alone.")
     if facts.over_best is not None:
         lines.append(f"The ensemble is {facts.over_best.word} than the best head: {delta(facts.over_best)}.")
+    if (sentence := facts.run.unconsidered()) is not None:
+        lines.append(sentence)
     return [*lines, *doubts(facts.store)]
 
 

@@ -85,14 +85,17 @@ class Run:
 
     def finished_trials(self) -> list[TrialRecord]:
         """Trials that ended with a head and its scores, best on select first; at least one, or a RunError."""
-        ranked = best(self.trials())
+        trials = self.trials()
+        ranked = best(trials)
         if not ranked:
+            failed = sum(record.finished for record in trials)
+            more = " --trials +N" if failed == self.study.trials else ""
             raise RunError(
                 "has no finished trial",
                 where=self.path,
                 expected="at least one head with a score on select and report",
-                found=f"{len(self.trials())} trials begun",
-                do=f"bv-search tune --resume {self.path}",
+                found=f"{len(trials)} trials begun, {failed} failed",
+                do=f"bv-search tune --resume {self.path}{more}",
             )
         return ranked
 
@@ -136,6 +139,15 @@ class Run:
     def write_ensemble(self, value: Mapping[str, Any]) -> Path:
         write_json(self.path / ENSEMBLE, dict(value))
         return self.path / ENSEMBLE
+
+    def unconsidered(self) -> str | None:
+        """A sentence where heads were added since the ensemble was chosen."""
+        heads, known = len(best(self.trials())), (self.ensemble() or {}).get("heads")
+        if known in (None, heads):
+            return None
+        return (
+            f"The ensemble was chosen when the run had {known} heads; bv-search ensemble takes all {heads}."
+        )
 
 
 def _yaml(study: Study) -> str:

@@ -1,7 +1,6 @@
 """A scanner: one store, one device, and the two things done there: train a segment, score heads."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -15,10 +14,10 @@ from bv_search.scan.capacity import pack_capacity
 from bv_search.scan.ground import head_shape, role_index, train_split
 from bv_search.scan.memory import prepare_memory
 from bv_search.scan.order import rows_at
+from bv_search.scan.outcome import Answers, Diverged, Final, Outcome, Start
 from bv_search.scan.score import score_heads
 from bv_search.scan.segment import TrainSplit, train_segment
 from bv_search.scan.state import HeadState
-from bv_search.scan.team import Diverged
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import LIVE, STORE
 from bv_search.source.choice import Rates
@@ -28,49 +27,6 @@ from bv_search.store.info import scan_rate
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Role
-
-
-@dataclass(frozen=True, kw_only=True)
-class Start:
-    """A head before its first segment: the scanner draws its weights."""
-
-    trial: str
-    config: TrialConfig
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What a segment made of one head."""
-
-    trial: str
-    position: int
-    rows: int
-    state: bytes | None = None  # None: it failed
-    failure: str | None = None
-    score: float | None = None  # on select, where it was asked for
-
-
-@dataclass(frozen=True, kw_only=True)
-class Answers:
-    """What a head says on one role, and how right that is."""
-
-    ids: list[str]
-    logits: list[np.ndarray]
-    score: float
-    interval: tuple[float, float]
-    metrics: dict[str, float]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Final:
-    """A head at the end of its way."""
-
-    trial: str
-    shape: HeadShape
-    weights: bytes  # safetensors
-    parameters: int
-    select: Answers
-    report: Answers
 
 
 class Scanner:

@@ -13,8 +13,9 @@ from bv_search.scan.batch import Batch, batches
 from bv_search.scan.lanes import Lanes
 from bv_search.scan.learner import Learner
 from bv_search.scan.order import parts
+from bv_search.scan.outcome import Diverged
 from bv_search.scan.state import HeadState
-from bv_search.scan.team import Diverged, Team
+from bv_search.scan.team import Team
 from bv_search.store.store import StoreSplit
 from bv_search.tasks.task import Kind
 

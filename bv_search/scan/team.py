@@ -1,7 +1,6 @@
 """A team: learners that go through a micro-batch as one pack."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -11,19 +10,8 @@ from bv_search.scan import adam
 from bv_search.scan.batch import Batch
 from bv_search.scan.learner import Learner
 from bv_search.scan.loss import LOSSES
+from bv_search.scan.outcome import Diverged
 from bv_search.tasks.task import Kind
-
-
-@dataclass(frozen=True, kw_only=True)
-class Diverged:
-    """A head whose loss or answers left the finite numbers."""
-
-    trial: str
-    position: int
-    what: str = "loss"
-
-    def __str__(self) -> str:
-        return f"diverged: {self.what} not finite at micro-batch {self.position}"
 
 
 class Team:

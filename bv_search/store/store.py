@@ -58,7 +58,7 @@ class Store:
                 where=self.path,
                 expected=f"at least {largest} bytes",
                 found=window,
-                do="give it more, or extract with smaller --block-bytes",
+                do="give it more, or extract with smaller --block-bytes into another --out",
             )
 
     @property

@@ -96,7 +96,8 @@ def run_command(args: Namespace, progress: Progress) -> Result:
     from bv_search.tune.search import run
 
     finished = run(to_config(args), progress)
-    return Result(text=describe(finished), json=to_json(finished))
+    said = to_json(finished)
+    return Result(text=describe(finished), json=said, exit_status=0 if said["best"] else 2)
 
 
 def to_config(args: Namespace) -> TuneConfig:

@@ -8,8 +8,7 @@ from typing import Any
 
 from bv_search.command import Progress
 from bv_search.run.trial import DONE, STOPPED
-from bv_search.scan.scanner import Final, Outcome
-from bv_search.scan.team import Diverged
+from bv_search.scan.outcome import Diverged, Final, Outcome, Start
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.budget import Budget
 from bv_search.tune.crew import Crew, Job, Lost
@@ -141,17 +140,20 @@ class Desk:
 
     def finish(self, pack: int) -> None:
         """Answers of every head whose training is over, in packs, on all workers."""
-        left = [trial for trial in self._halted if trial not in self._failed]
+        left = self._unscored()
         share = min(pack, ceil(len(left) / self._crew.size) or 1)
         waiting = deque(Scoring(trials=left[n : n + share]) for n in range(0, len(left), share))
         while waiting or self._crew.running:
-            self._progress.update(f"scoring {len(self._halted)} of {self._total} heads")
+            self._progress.update(f"scored {len(left) - len(self._unscored())} of {len(left)} heads")
             while waiting and self._crew.idle:
                 scoring = waiting.popleft()
                 states = [self._recorder.state(trial, self._positions[trial]) for trial in scoring.trials]
                 self._crew.submit(Job(method="final", arguments=(states,), about=scoring))
             for end in self._crew.finished(wait=None):
                 waiting.extend(self._scored(end.job.about, end.result))
+
+    def _unscored(self) -> list[str]:
+        return [trial for trial in self._halted if trial not in self._failed]
 
     def _scored(self, scoring: Scoring, result: list[Final | Diverged] | Lost) -> list[Scoring]:
         """What is to be scored again: together once more, if a worker died, or else apart."""
@@ -188,9 +190,9 @@ class Desk:
     def _is_done(self, trial: str) -> bool:
         return self._positions[trial] >= self._rungs.end(self._configs[trial])
 
-    def _head(self, waiting: Waiting) -> bytes | tuple[str, TrialConfig]:
+    def _head(self, waiting: Waiting) -> bytes | Start:
         if waiting.position == 0:
-            return waiting.trial, waiting.config
+            return Start(trial=waiting.trial, config=waiting.config)
         return self._recorder.state(waiting.trial, waiting.position)
 
     def _ended(self, outcome: Outcome, order: Order, seconds: float) -> dict[str, News]:

@@ -12,7 +12,7 @@ from bv_search.run.folder import Run
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.predictions import write_predictions
 from bv_search.run.trial import FAILED
-from bv_search.scan.scanner import Answers, Final, Outcome
+from bv_search.scan.outcome import Answers, Final, Outcome
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 

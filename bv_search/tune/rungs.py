@@ -33,9 +33,13 @@ class Rungs:
 
 
 def plan_rungs(configs: Iterable[TrialConfig], windows: int, *, halving: bool) -> Rungs:
-    """Rungs for whatever heads a space can draw; none without a scheduler that would use them."""
-    bare = Rungs(windows=windows, positions=(), last=0)
-    last = max(bare.end(config) for config in configs)
+    """Rungs for whatever heads a space can draw; none without a scheduler that would use them.
+
+    The longest head has the most data of any and the most passes of any: both are drawn by themselves.
+    """
+    trainings = [config.training for config in configs]
+    rows = max(training.rows(windows) for training in trainings)
+    last = pass_length(rows) * max(training.epochs for training in trainings)
     positions = _halvings(last) if halving else ()
     return Rungs(windows=windows, positions=positions, last=last)
 

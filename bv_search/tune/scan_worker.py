@@ -7,6 +7,7 @@ from typing import Any
 
 import ray
 
+from bv_search.scan.outcome import Start
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.choice import Rates
 
@@ -49,15 +50,12 @@ class ScanWorker:
 
     def segment(
         self,
-        heads: Sequence[bytes | tuple[str, TrialConfig]],
+        heads: Sequence[bytes | Start],
         stop: int,
         score: Collection[str],
         seconds: float | None,
     ) -> list[Any]:
-        from bv_search.scan.scanner import Start
-
-        starts = [h if isinstance(h, bytes) else Start(trial=h[0], config=h[1]) for h in heads]
-        return self._scanner.segment(starts, stop, score=score, seconds=seconds)
+        return self._scanner.segment(heads, stop, score=score, seconds=seconds)
 
     def final(self, states: Sequence[bytes]) -> list[Any]:
         return self._scanner.final(states)

@@ -80,6 +80,11 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             study.run.change_study(**study.changes)
         recorder = Recorder(study.run, study.store, mirror)
         past = read_past(study.run.events())
+        left = study.run.study.trials - sum(each.finished for each in past)
+        if not left and study.run.memory():  # its last session lived to its end
+            progress.say(f"all {len(past)} trials have ended: --trials +N adds some")
+            mirror.close()
+            return study.run
         with ray_session(), _hired(config, study, progress) as crew:
             configs = [TrialConfig.from_json(corner) for corner in study.space.corners()]
             asked = study.run.study.pack
@@ -88,7 +93,9 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             windows = study.store.splits("train")[0].windows
             rungs = plan_rungs(configs, windows, halving=study.run.study.scheduler == "asha")
             progress.say(_opening(study.run, study.store, pack, crew))
-            for doubt in doubts(study.store):
+            searcher = SEARCHERS[study.run.study.searcher](study.space, study.run.study.seed)
+            capacity = crew.size * pack
+            for doubt in (*doubts(study.store), *doubts_of_learning(searcher, past, left, capacity)):
                 progress.say(doubt)
             budget = Budget(config.time_budget)
             desk = Desk(
@@ -97,12 +104,11 @@ def run(config: TuneConfig, progress: Progress) -> Run:
                 rungs=rungs,
                 recorder=recorder,
                 progress=progress,
-                total=study.run.study.trials,
+                total=left,
                 budget=budget,
             )
-            searcher = SEARCHERS[study.run.study.searcher](study.space, study.run.study.seed)
             trials = _Trials(study.run, study.space.start, past, searcher)
-            _search(budget, trials, desk, rungs, crew.size * pack, recorder)
+            _search(budget, trials, desk, rungs, capacity, recorder)
             clock.note("search")
             desk.finish(pack)
             clock.note("score")
@@ -235,6 +241,19 @@ def replay(trials: Sequence[Past], searcher: Searcher, desk: Desk, halving: Halv
             desk.known(past.trial, past.config, past.position, past.status)
         for position, score in past.scores:
             halving.hear(past.trial, position, score)
+
+
+def doubts_of_learning(searcher: Searcher, past: Sequence[Past], left: int, capacity: int) -> Iterator[str]:
+    scored = sum(each.score is not None for each in past)
+    if (
+        searcher.startup_points
+        and scored < searcher.startup_points
+        and 2 * searcher.startup_points < left <= capacity
+    ):
+        yield (
+            f"all {left} heads are drawn before the first has a score, so no better than at random: "
+            "a smaller --pack, or more trials, let the searcher learn"
+        )
 
 
 def _opening(run: Run, store: Store, pack: int, crew: Crew) -> str:

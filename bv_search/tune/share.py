@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from bv_search.errors import UserError
+
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
@@ -22,7 +24,9 @@ class Share:
         """
         gpus = sum(int(machine.get("GPU", 0)) for machine in machines)
         count = workers or gpus or 1
-        on_gpus = gpus >= count
+        if count > gpus > 0:
+            raise UserError("more --workers than GPUs", expected=f"at most {gpus}, one for each", found=count)
+        on_gpus = gpus > 0
         each = _cores_of_each(machines, count, on_gpus=on_gpus)
         return cls(
             workers=count,

@@ -30,7 +30,8 @@ from bv_search.scan.batch import batches
 from bv_search.scan.ground import train_split
 from bv_search.scan.loss import LOSSES
 from bv_search.scan.order import parts
-from bv_search.scan.scanner import Scanner, Start
+from bv_search.scan.outcome import Start
+from bv_search.scan.scanner import Scanner
 from bv_search.scan.state import HeadState
 from bv_search.scan.training import TrainingConfig
 from bv_search.scan.trial import TrialConfig

@@ -14,6 +14,7 @@ from bv_search.ensemble.ensemble import run as decide
 from bv_search.errors import RunError, StoreError
 from bv_search.model.combine import Method
 from bv_search.model.source import open_model
+from bv_search.predict.__main__ import COMMAND as PREDICT
 from bv_search.run import Run, Study, read_predictions, write_predictions
 from bv_search.run.roles import encoder_logits, open_store, role_ids
 from bv_search.scan.ground import role_index
@@ -89,6 +90,22 @@ def test_the_run_then_answers_with_its_ensemble(split_minds: Run) -> None:
     assert model.name == "ensemble"
     assert [member.name for member in model.members] == [member["name"] for member in result.members]
     assert model.method == result.choice.method
+
+
+def test_heads_that_come_later_are_not_silently_left_out(
+    split_minds: Run, capfd: pytest.CaptureFixture[str]
+) -> None:
+    decide(ask(split_minds), QUIET)
+    assert split_minds.unconsidered() is None
+    heads = len(split_minds.finished_trials())
+    late = {"trial": "late", "score": 0.1, "parameters": 1, "report": {"score": 0.1, "interval": [0.0, 0.2]}}
+    split_minds.journal.append({"event": "suggest", "trial": "late", "config": {}})
+    split_minds.journal.append({"event": "finish", "status": "done", **late})
+
+    sentence = f"chosen when the run had {heads} heads; bv-search ensemble takes all {heads + 1}"
+    assert sentence in (split_minds.unconsidered() or "")
+    assert main(PREDICT, [str(split_minds.path)]) == 0
+    assert sentence in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("method", [Method.MAX, Method.MEAN, Method.GREEDY])

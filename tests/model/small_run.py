@@ -19,7 +19,8 @@ from bv_search.finetune.curve import run as finetune
 from bv_search.heads.config import HeadConfig
 from bv_search.heads.head import Head
 from bv_search.run import Run, Study, write_predictions
-from bv_search.scan.scanner import Final, Scanner, Start
+from bv_search.scan.outcome import Final, Start
+from bv_search.scan.scanner import Scanner
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.channels import Channels
 from bv_search.store.layout import POOLER, channel_name, seeded_order

@@ -9,6 +9,8 @@ import pytest
 from bv_search.command import Progress, main
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
+from bv_search.errors import UserError
+from bv_search.model.combine import Method
 from bv_search.predict.__main__ import COMMAND as PREDICT
 from bv_search.report.report import ReportConfig
 from bv_search.report.report import run as write
@@ -57,6 +59,11 @@ def test_ensemble_report_and_predict(
     small = make_small(task, tiny_encoder, data, tmp_path / "work", fraction=1.0)
     place = str(small.run.path)
 
+    if task == "stsb":
+        with pytest.raises(
+            UserError, match="cannot combine a regression task by max; expected one of mean, greedy"
+        ):
+            decide(EnsembleConfig(runs=(place,), method=Method.MAX, mlflow=False), QUIET)
     result = decide(EnsembleConfig(runs=(place,), mlflow=False), QUIET).to_json()
     assert result["select_score"] >= max(record.score or 0 for record in small.run.trials())
 

@@ -110,6 +110,6 @@ def test_memory_is_the_most_of_any_session(finished_run: Run) -> None:
 def test_a_run_without_finished_trials_says_what_to_do(run: Run) -> None:
     run.journal.append({"event": "suggest", "trial": "a", "config": {}})
     with pytest.raises(
-        RunError, match=r"has no finished trial; .* found 1 trials begun; bv-search tune --resume"
+        RunError, match=r"has no finished trial; .* found 1 trials begun, 0 failed; bv-search tune --resume"
     ):
         run.finished_trials()

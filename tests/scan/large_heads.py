@@ -6,7 +6,8 @@ import sys
 from bv_search.bench.memory import forget_peak, peak, resident
 from bv_search.heads.config import AdapterHead, HeadConfig
 from bv_search.scan.capacity import head_bytes
-from bv_search.scan.scanner import Scanner, Start
+from bv_search.scan.outcome import Start
+from bv_search.scan.scanner import Scanner
 from bv_search.scan.training import TrainingConfig
 from bv_search.scan.trial import TrialConfig
 

@@ -10,9 +10,9 @@ from safetensors.torch import load
 from bv_search.heads.pack import Pack
 from bv_search.scan.batch import batches
 from bv_search.scan.order import parts
-from bv_search.scan.scanner import Final, Outcome, Scanner, Start
+from bv_search.scan.outcome import Diverged, Final, Outcome, Start
+from bv_search.scan.scanner import Scanner
 from bv_search.scan.state import HeadState
-from bv_search.scan.team import Diverged
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from tests.stores import LAYERS, WIDTH, make_class_store, make_span_store

@@ -14,7 +14,8 @@ from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoded, Encoder
 from bv_search.errors import EncoderError, StoreError
 from bv_search.scan.ground import head_shape
-from bv_search.scan.scanner import Final, Scanner, Start
+from bv_search.scan.outcome import Final, Start
+from bv_search.scan.scanner import Scanner
 from bv_search.scan.segment import TrainSplit, train_segment
 from bv_search.scan.state import HeadState
 from bv_search.scan.trial import TrialConfig

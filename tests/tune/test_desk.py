@@ -4,7 +4,7 @@ from collections import deque
 from typing import Any
 
 from bv_search.command import Progress
-from bv_search.scan.team import Diverged
+from bv_search.scan.outcome import Diverged
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.budget import Budget
 from bv_search.tune.crew import Ended, Job, Lost

@@ -29,6 +29,8 @@ def test_rungs_are_ninths_and_thirds_of_the_longest_head(rungs: Rungs) -> None:
     assert (rungs.positions, rungs.last) == ((126, 378), 1126)
     assert [rungs.next_stop(position, config()) for position in (0, 126, 378)] == [126, 378, 563]
     assert rungs.next_stop(378, config(epochs=2)) == 1126
+    most_data, most_passes = config(), config(epochs=2, data_fraction=0.5)
+    assert plan_rungs([most_data, most_passes], 9000, halving=True) == rungs, "some head may have both"
     assert plan_rungs([config()], 9000, halving=False).next_stop(0, config()) == 563
     assert plan_rungs([config()], 900, halving=True).positions == (), "too few steps to tell heads apart"
 

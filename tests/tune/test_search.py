@@ -29,7 +29,7 @@ from bv_search.tune.halving import Halving
 from bv_search.tune.outcome import describe, to_json
 from bv_search.tune.resume import Past
 from bv_search.tune.rungs import plan_rungs
-from bv_search.tune.search import replay
+from bv_search.tune.search import doubts_of_learning, replay
 from bv_search.tune.search import run as search
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.space import parse_space
@@ -193,6 +193,39 @@ def test_a_search_of_which_every_head_fails_says_why(class_store: Store, tmp_pat
     assert describe(run).count("failed: diverged") == 2
     said = to_json(run)
     assert (said["failed"], said["best"], said["smallest"]) == (2, None, None)
+    with pytest.raises(
+        RunError, match=r"found 2 trials begun, 2 failed; bv-search tune --resume \S+ --trials \+N"
+    ):
+        run.finished_trials()
+
+
+def test_a_run_that_has_ended_is_left_as_it_is(
+    small_space: str, class_store: Store, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    config = ask(small_space, class_store, tmp_path, trials=2)
+    run = search(config, QUIET)
+    before = run.journal.path.read_bytes()
+
+    again = search(TuneConfig(name="it", resume=True, runs=config.runs), Progress())
+
+    assert again.journal.path.read_bytes() == before
+    assert describe(again) == describe(run)
+    assert capfd.readouterr().err == "all 2 trials have ended: --trials +N adds some\n"
+
+
+@pytest.mark.parametrize(("left", "pack", "said"), [(32, 64, 1), (32, 16, 0), (20, 64, 0)])
+@pytest.mark.parametrize("searcher", ["hyperopt", "optuna", "random"])
+def test_a_searcher_that_cannot_learn_from_the_first_heads_is_told(
+    searcher: str, left: int, pack: int, said: int
+) -> None:
+    space = parse_space(
+        {"space": {"head": {"kind": "pooling"}, "learning_rate": {"choice": [0.1, 0.2]}}}, "it"
+    )
+    asked = SEARCHERS[searcher](space, 0)
+    known = [Past(trial=str(n), config={}, scores=[(48, 0.5)]) for n in range(10)]
+
+    assert len(list(doubts_of_learning(asked, [], left, pack))) == (0 if searcher == "random" else said)
+    assert not list(doubts_of_learning(asked, known, left, pack))
 
 
 def test_a_store_that_cannot_be_read_costs_no_trial(

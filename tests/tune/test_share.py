@@ -2,6 +2,7 @@
 
 import pytest
 
+from bv_search.errors import UserError
 from bv_search.tune.share import Share
 
 SMALL, LARGE = {"CPU": 2.0}, {"CPU": 16.0}
@@ -47,6 +48,11 @@ def test_all_workers_and_a_trial_fit_on_any_cluster(
     machines: list[dict[str, float]], workers: int | None
 ) -> None:
     """Placed on whichever machine has room, in either order: none may wait for what will never be free."""
+    gpus = sum(machine.get("GPU", 0) for machine in machines)
+    if workers and 0 < gpus < workers:
+        with pytest.raises(UserError, match="more --workers than GPUs"):
+            Share.of_cluster(machines, workers)
+        return
     share = Share.of_cluster(machines, workers)
 
     for order in (machines, machines[::-1]):
@@ -54,6 +60,11 @@ def test_all_workers_and_a_trial_fit_on_any_cluster(
         for _ in range(share.workers):
             _place(free, {"CPU": share.cpus, "GPU": share.gpus})
         _place(free, {"CPU": TRIAL})
+
+
+def test_workers_do_not_share_a_gpu() -> None:
+    with pytest.raises(UserError, match=r"more --workers than GPUs; expected at most 4, .* found 5"):
+        Share.of_cluster([SMALL, FOUR_GPUS], 5)
 
 
 def _place(free: list[dict[str, float]], needs: dict[str, float]) -> None:

@@ -16,16 +16,16 @@ from bv_search.tune.distribution import Choice, Distribution, LogUniform, QUnifo
 from bv_search.tune.searchers.searcher import Searcher
 from bv_search.tune.space import Draws, Space
 
-STARTUP_POINTS = 10  # drawn at random before the model speaks
-
 
 class HyperOpt(Searcher):
+    startup_points = 10
+
     def __init__(self, space: Space, seed: int) -> None:
         super().__init__(space, seed)
         self._rng = np.random.default_rng(seed)
         self._trials = Trials()
         self._domain = Domain(lambda point: 0.0, _expression(space.tree, ""))
-        self._suggest = partial(tpe.suggest, n_startup_jobs=STARTUP_POINTS, verbose=False)
+        self._suggest = partial(tpe.suggest, n_startup_jobs=self.startup_points, verbose=False)
         self._documents: dict[str, dict[str, Any]] = {}
 
     def ask(self, trial: str) -> Draws | None:

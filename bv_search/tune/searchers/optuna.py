@@ -7,15 +7,17 @@ from bv_search.tune.distribution import Choice, Distribution, LogUniform, QUnifo
 from bv_search.tune.searchers.searcher import Searcher
 from bv_search.tune.space import Draws, Space
 
-STARTUP_POINTS = 10  # drawn at random before the model speaks
-
 
 class Optuna(Searcher):
+    startup_points = 10
+
     def __init__(self, space: Space, seed: int) -> None:
         super().__init__(space, seed)
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         # the liar keeps a pack's points apart: they are all asked for before any is told
-        sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=STARTUP_POINTS, constant_liar=True)
+        sampler = optuna.samplers.TPESampler(
+            seed=seed, n_startup_trials=self.startup_points, constant_liar=True
+        )
         self._study = optuna.create_study(direction="maximize", sampler=sampler)
         self._trials: dict[str, Trial] = {}
 

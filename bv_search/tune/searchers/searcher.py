@@ -8,6 +8,8 @@ from bv_search.tune.space import Draws, Space
 class Searcher(ABC):
     """Many points may be asked for before any is told: a pack of heads is asked for at once."""
 
+    startup_points: int | None = None  # drawn at random before a model speaks; None: there is no model
+
     def __init__(self, space: Space, seed: int) -> None:
         self.space = space
         self.seed = seed

@@ -1,0 +1,63 @@
+"""What goes into a scanner and what comes out of it. Free of torch, for those who only pass it on."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bv_search.heads.config import HeadShape
+from bv_search.scan.trial import TrialConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Start:
+    """A head before its first segment: the scanner draws its weights."""
+
+    trial: str
+    config: TrialConfig
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a segment made of one head."""
+
+    trial: str
+    position: int
+    rows: int
+    state: bytes | None = None  # None: it failed
+    failure: str | None = None
+    score: float | None = None  # on select, where it was asked for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """What a head says on one role, and how right that is."""
+
+    ids: list[str]
+    logits: list[np.ndarray]
+    score: float
+    interval: tuple[float, float]
+    metrics: dict[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Final:
+    """A head at the end of its way."""
+
+    trial: str
+    shape: HeadShape
+    weights: bytes  # safetensors
+    parameters: int
+    select: Answers
+    report: Answers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Diverged:
+    """A head whose loss or answers left the finite numbers."""
+
+    trial: str
+    position: int
+    what: str = "loss"
+
+    def __str__(self) -> str:
+        return f"diverged: {self.what} not finite at micro-batch {self.position}"
