@@ -11,9 +11,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-compile --constraint constr
 demo: $(VENV)/.demo
 	$(BIN)/python -m bv_search.tune --space adapters
 
-# two processes: a test of a search waits for processes that start, one after another
+# two processes: what a test of a search starts waits for one thing after another
 test: $(VENV)/.dev lint
-	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .

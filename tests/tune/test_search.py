@@ -23,6 +23,8 @@ from bv_search.run.trial import DONE, STOPPED
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tune import crew as crew_module
+from bv_search.tune import search as search_module
+from bv_search.tune.budget import Budget
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.crew import Crew, Job
 from bv_search.tune.halving import Halving
@@ -136,6 +138,25 @@ def test_a_killed_search_is_resumed_and_loses_no_finished_segment(
         assert rows == sorted(set(rows)), "a score that was not reported is reported, not made again"
 
 
+class FromTheFirstSegment(Budget):
+    """How long processes take to start is no matter of these tests."""
+
+    def __init__(self, seconds: float | None) -> None:
+        super().__init__(None)
+        self._seconds = seconds or 0.0
+
+    @property
+    def left(self) -> float | None:
+        self.end = self.end or time.monotonic() + self._seconds
+        return super().left
+
+
+@pytest.fixture
+def prompt_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_module, "Budget", FromTheFirstSegment)
+
+
+@pytest.mark.usefixtures("prompt_processes")
 def test_a_time_budget_ends_a_search_with_what_it_has(class_store: Store, tmp_path: Path) -> None:
     space = tmp_path / "long.yaml"
     space.write_text(
@@ -143,18 +164,19 @@ def test_a_time_budget_ends_a_search_with_what_it_has(class_store: Store, tmp_pa
         "learning_rate: {uniform: [0.001, 0.01]}, epochs: {choice: [1, 200]}}"
     )
 
-    run = search(ask(str(space), class_store, tmp_path, trials=500, pack="4", time_budget=8.0), QUIET)
+    run = search(ask(str(space), class_store, tmp_path, trials=500, pack="4", time_budget=4.0), QUIET)
 
     assert 0 < len(run.finished_trials()) < 500
 
 
+@pytest.mark.usefixtures("prompt_processes")
 def test_heads_that_a_time_budget_cuts_are_scored_as_they_are(class_store: Store, tmp_path: Path) -> None:
     space = tmp_path / "endless.yaml"
     space.write_text(
         "space: {head: {kind: adapter, size: 4}, learning_rate: {uniform: [0.001, 0.01]}, epochs: 9000}"
     )
 
-    run = search(ask(str(space), class_store, tmp_path, trials=3, searcher="random", time_budget=4.0), QUIET)
+    run = search(ask(str(space), class_store, tmp_path, trials=3, searcher="random", time_budget=2.0), QUIET)
 
     assert [record.status for record in run.trials()] == [STOPPED] * 3
     for record in run.trials():
