@@ -211,6 +211,13 @@ def digest_json(value: Mapping[str, Any]) -> str:
     return digest_bytes(json.dumps(value, sort_keys=True, separators=(",", ":")).encode())
 
 
+def cache_folder() -> Path:
+    """Of what can be made or fetched again: BV_CACHE, or the user's own."""
+    named = os.environ.get("BV_CACHE")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(named).expanduser() if named else base / "bv-search"
+
+
 def absolute(place: str) -> str:
     """As a process sees it that stands in another folder, or a later one. Addresses stay as they are."""
     return place if "://" in place else str(Path(place).expanduser().resolve())

@@ -1,6 +1,5 @@
 """What the demonstration makes once and keeps under a digest of its settings: data, encoder, stage, store."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -15,7 +14,7 @@ from bv_search.demo.pretraining import PretrainingSettings, Step
 from bv_search.demo.text import TextSettings, write_text
 from bv_search.extract import extraction
 from bv_search.extract.config import ExtractConfig
-from bv_search.files import digest_json
+from bv_search.files import cache_folder, digest_json
 from bv_search.finetune import curve
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.shelf import SavedStage
@@ -49,13 +48,6 @@ class Stock:
     stage: SavedStage
     whole: SavedStage  # the same encoder, fine-tuned for longer
     store: Path
-
-
-def cache_folder() -> Path:
-    """BV_CACHE, or the user's own cache."""
-    named = os.environ.get("BV_CACHE")
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(named).expanduser() if named else base / "bv-search"
 
 
 def folder_of(settings: StockSettings) -> Path:

@@ -6,7 +6,7 @@ from typing import Any
 from bv_search.ensemble.choice import Choice
 from bv_search.model.combine import Method
 from bv_search.run.folder import Run
-from bv_search.tasks.evaluation import Evaluation
+from bv_search.tasks.evaluation import Delta, Evaluation
 
 FORMAT_VERSION = 1
 SHOWN = 20  # of the combinations considered, in ensemble.json
@@ -19,7 +19,7 @@ class Standing:
     name: str
     evaluation: Evaluation
     interval: tuple[float, float]
-    delta: tuple[float, float, float]  # ensemble minus this, with the paired 95 % interval
+    delta: Delta  # ensemble minus this
 
     def to_json(self) -> dict[str, Any]:
         delta, low, high = self.delta
@@ -35,8 +35,7 @@ class Standing:
     def verdict(self) -> str:
         """In words that the interval allows."""
         delta, low, high = self.delta
-        word = "better" if low > 0 else "worse" if high < 0 else "not better"
-        return f"{word} than {self.name} ({delta:+.4f}, 95 % interval {low:+.4f} to {high:+.4f})"
+        return f"{self.delta.word} than {self.name} ({delta:+.4f}, 95 % interval {low:+.4f} to {high:+.4f})"
 
 
 @dataclass(frozen=True, kw_only=True)

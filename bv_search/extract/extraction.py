@@ -80,7 +80,7 @@ def run(
         encoder=absolute_if_there(config.encoder),
         data=None if config.data is None else absolute_if_there(config.data),
     )
-    encoder = survey_encoder(config.encoder, task)
+    encoder = survey_encoder(source.encoder, task)
     with _place(config, encoder, place) as where:
         run = _begin(config, where, source, encoder, progress)
         with hold(folder) as token:

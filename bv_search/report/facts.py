@@ -16,33 +16,12 @@ from bv_search.run.roles import encoder_logits, open_store, role_ids
 from bv_search.run.trial import FAILED, TrialRecord, percent_of
 from bv_search.scan.ground import role_index
 from bv_search.store.store import Store
-from bv_search.tasks.evaluation import Evaluation, difference
+from bv_search.tasks.evaluation import Delta, Evaluation, difference
 from bv_search.tasks.row import Role
 from bv_search.tasks.task import Task
 
 Logits = Sequence[np.ndarray]
 ENCODER, BEST, SMALLEST, ENSEMBLE = "encoder", "best head", "smallest head", "ensemble"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Delta:
-    """One score minus another on the same rows, with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-    @classmethod
-    def between(cls, ours: Evaluation, theirs: Evaluation) -> "Delta":
-        value, low, high = difference(ours, theirs)
-        return cls(value=value, low=low, high=high)
-
-    @property
-    def word(self) -> str:
-        """No more than the interval allows."""
-        if self.low > 0:
-            return "better"
-        return "worse" if self.high < 0 else "not better"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +129,7 @@ class _Panel:
         by_role = {standing.role: standing for standing in self.standings}
         if ENSEMBLE not in by_role:
             return None
-        return Delta.between(by_role[ENSEMBLE].evaluation, by_role[BEST].evaluation)
+        return difference(by_role[ENSEMBLE].evaluation, by_role[BEST].evaluation)
 
     def _add(self, role: str, name: str, logits: Logits, parameters: int | None) -> None:
         evaluation = self.store.task.evaluate(self.index, logits)
@@ -165,7 +144,7 @@ class _Panel:
                 interval=evaluation.interval(),
                 parameters=parameters,
                 percent=percent_of(parameters, self.store.encoder_parameters),
-                delta=Delta.between(evaluation, first.evaluation) if compared and first else None,
+                delta=difference(evaluation, first.evaluation) if compared and first else None,
             )
         )
 

@@ -1,5 +1,6 @@
 """Facts and charts → report.html, which needs nothing beside it, and report.md."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,7 @@ class Page:
 def render(facts: Facts) -> Page:
     values, environment = _values(facts), _environment()
     return Page(
-        html=environment.get_template("report.html.j2").render(values, charts=_charts(facts)),
+        html=environment.get_template("report.html.j2").render(values, charts=_charts(facts, values)),
         markdown=environment.get_template("report.md.j2").render(values),
     )
 
@@ -77,12 +78,12 @@ def _compared(facts: Facts) -> str:
     return f"{len(records)} heads{', those that were stopped early among them' if stopped else ''}"
 
 
-def _charts(facts: Facts) -> dict[str, str | None]:
+def _charts(facts: Facts, values: Mapping[str, Any]) -> dict[str, str | None]:
     return {
         "standings": charts.standings_chart(facts),
         "parameters": charts.parameters_chart(facts),
         "rungs": charts.rungs_chart(facts),
-        "effects": charts.effects_chart(find_effects(facts.records)),
-        "spans": charts.spans_chart(span_facts(facts)),
-        "layers": charts.layers_chart(layer_weights(facts)),
+        "effects": charts.effects_chart(values["effects"]),
+        "spans": charts.spans_chart(values["spans"]),
+        "layers": charts.layers_chart(values["layers"]),
     }

@@ -1,7 +1,8 @@
 """Numbers as words: no more certain than they are."""
 
-from bv_search.report.facts import BEST, ENCODER, ENSEMBLE, SMALLEST, Delta, Facts, Standing
+from bv_search.report.facts import BEST, ENCODER, ENSEMBLE, SMALLEST, Facts, Standing
 from bv_search.scan.ground import doubts
+from bv_search.tasks.evaluation import Delta
 
 NOTHING = "–"
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import islice
-from pathlib import Path
 from typing import Any, Self
 
 from bv_search.errors import RunError
@@ -128,9 +127,9 @@ class MlflowMirror:
                 self.close(BROKEN_OFF if isinstance(error, KeyboardInterrupt) else "FAILED")
             raise
 
-    def log_files(self, paths: Iterable[Path] | None = None) -> None:
-        """Copy files of the run, by default all that it has of the usual ones, to the parent run."""
-        for path in paths or (self._run.path / name for name in PARENT_FILES):
+    def log_files(self) -> None:
+        """Copy what the run has of its files to the parent run."""
+        for path in (self._run.path / name for name in PARENT_FILES):
             if path.exists():
                 self._tracking.client.log_artifact(self.parent_id, str(path))
 

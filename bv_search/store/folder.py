@@ -3,7 +3,6 @@
 Names are relative, with forward slashes, and cannot leave the folder.
 """
 
-import os
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -20,6 +19,7 @@ from bv_search.files import (
     DigestingFile,
     Disk,
     Writable,
+    cache_folder,
     confine,
     digest_bytes,
     digest_file,
@@ -252,7 +252,7 @@ class RemoteFolder(Folder):
 
         A copy that this machine's disk has damaged since is fetched anew, once in the life of a folder.
         """
-        path = cache_folder() / digest.replace(":", "-")
+        path = cache_folder() / "blocks" / digest.replace(":", "-")
         if path in self._whole and path.exists():
             return path
         if not _is_whole(path, digest):
@@ -353,12 +353,6 @@ def open_folder(place: str | Path, disk: Disk = DISK) -> Folder:
     if "://" in text and not text.startswith("file://"):
         return RemoteFolder(text)
     return LocalFolder(Path(text.removeprefix("file://")).expanduser(), disk)
-
-
-def cache_folder() -> Path:
-    """Where copies of remote blocks are; BV_CACHE names another place."""
-    home = os.environ.get("BV_CACHE") or Path("~/.cache/bv_search").expanduser()
-    return Path(home) / "blocks"
 
 
 def damage(folder: Folder, name: str, size: int, digest: str) -> str | None:

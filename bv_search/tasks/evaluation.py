@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -35,9 +36,22 @@ class Evaluation:
         return _percentiles(scores)
 
 
-def difference(
-    ours: Evaluation, theirs: Evaluation, samples: int = 1000, seed: int = 0
-) -> tuple[float, float, float]:
+class Delta(NamedTuple):
+    """One score minus another on the same rows, with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def word(self) -> str:
+        """No more than the interval allows."""
+        if self.low > 0:
+            return "better"
+        return "worse" if self.high < 0 else "not better"
+
+
+def difference(ours: Evaluation, theirs: Evaluation, samples: int = 1000, seed: int = 0) -> Delta:
     """`ours` minus `theirs`, with the 95 % interval of that difference on the same rows.
 
     Paired: both are scored on the same resampled rows, so what makes a row hard for both cancels out.
@@ -49,7 +63,7 @@ def difference(
     for _ in range(samples):
         sample = rng.integers(count, size=count) if count else np.zeros(0, dtype=np.int64)
         deltas.append(ours.score_of(ours.outcome[sample]) - theirs.score_of(other[sample]))
-    return (ours.score - theirs.score, *_percentiles(deltas))
+    return Delta(ours.score - theirs.score, *_percentiles(deltas))
 
 
 def _aligned(evaluation: Evaluation, rows: tuple[str, ...]) -> Outcome:

@@ -13,7 +13,7 @@ from bv_search.command import Progress, main
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
 from bv_search.report.__main__ import COMMAND
-from bv_search.report.facts import Delta, gather
+from bv_search.report.facts import gather
 from bv_search.report.layers import layer_weights
 from bv_search.report.page import render
 from bv_search.report.report import ReportConfig
@@ -22,6 +22,7 @@ from bv_search.report.spans import span_facts
 from bv_search.report.words import verdict
 from bv_search.run import Run
 from bv_search.store.store import StoreSplit
+from bv_search.tasks.evaluation import Delta
 from tests.model.small_run import Small
 
 QUIET = Progress(quiet=True)
