@@ -3,8 +3,9 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3.11
-# modules are compiled when they are first imported: most never are
 INSTALL := $(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt
+# on all cores, where pip takes one; a few modules are for a newer Python
+COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
 .PHONY: demo test lint slow clean
 
@@ -34,10 +35,12 @@ $(VENV)/.torch: constraints.txt | $(VENV)/bin/python
 
 $(VENV)/.demo: pyproject.toml constraints.txt $(VENV)/.torch
 	$(INSTALL) --editable .
+	$(COMPILE)
 	touch $@
 
 $(VENV)/.dev: pyproject.toml constraints.txt $(VENV)/.torch
 	$(INSTALL) --editable '.[dev]'
+	$(COMPILE)
 	touch $@ $(VENV)/.demo
 
 clean:
