@@ -40,16 +40,8 @@ def run(args: Namespace, progress: Progress) -> Result:
 
 
 def _tune(args: Namespace, pack: int, folder: Path) -> dict[str, Any]:
-    options = [
-        "--store",
-        absolute(args.store),
-        "--trials",
-        str(args.heads),
-        "--pack",
-        str(pack),
-        "--name",
-        "bench",
-    ]
+    store = absolute(args.store)
+    options = ["--store", store, "--trials", str(args.heads), "--pack", str(pack), "--name", "bench"]
     command = [sys.executable, "-m", "bv_search.tune", *FIXED, *options, "--json", "--quiet"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:

@@ -23,7 +23,7 @@ def judge(halving: Halving, position: int, scores: dict[str, float]) -> list[str
     """Heads that came to a rung together, asked in any order: those that go on."""
     for name, score in scores.items():
         halving.hear(name, position, score)
-    names = sorted(scores, key=lambda _: Random(0).random())
+    names = Random(0).sample(list(scores), len(scores))
     return sorted(name for name in names if answer(halving, name, position) == TrialScheduler.CONTINUE)
 
 

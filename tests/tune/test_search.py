@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import ray
 
-from bv_search.command import Progress
+from bv_search.command import Progress, main
 from bv_search.errors import OutputError, RunError, StoreError, UserError
 from bv_search.heads.head import Head
 from bv_search.run.folder import Run
@@ -24,6 +24,7 @@ from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tune import crew as crew_module
 from bv_search.tune import search as search_module
+from bv_search.tune.__main__ import COMMAND
 from bv_search.tune.budget import Budget
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.crew import Crew, Job
@@ -219,6 +220,7 @@ def test_a_search_of_which_every_head_fails_says_why(class_store: Store, tmp_pat
         RunError, match=r"found 2 trials begun, 2 failed; bv-search tune --resume \S+ --trials \+N"
     ):
         run.finished_trials()
+    assert main(COMMAND, ["--resume", str(run.path), "--quiet"]) == 2
 
 
 def test_a_run_that_has_ended_is_left_as_it_is(
