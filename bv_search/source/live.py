@@ -1,19 +1,14 @@
-"""A store whose blocks are made when they are read: the very values that extraction writes.
+"""A store whose blocks are made when they are read: the very values that extraction writes."""
 
-L channels, T tokens of a block back to back, H width.
-"""
-
-from collections.abc import Iterable, Iterator, Sequence
-
-import numpy as np
+from collections.abc import Iterator, Sequence
 
 from bv_search.encoder.encoder import Encoder
 from bv_search.source.channels import Channels
 from bv_search.source.exact import exact_matmuls
-from bv_search.source.fill import WINDOW, fill_block
+from bv_search.source.fill import WINDOW
+from bv_search.source.page import fill_page
 from bv_search.source.reference import PUT_BACK, EncoderReference
 from bv_search.store.block import Block, Part
-from bv_search.store.dtype import refuse_overflow, stored_dtype
 from bv_search.store.store import Store, StoreSplit
 
 
@@ -46,22 +41,12 @@ class Live:
 
     def _make(self, split: StoreSplit, number: int) -> Block:
         windows = split.index_group(number, ["tokens", *WINDOW])
-        lengths = windows["tokens"].to_numpy()
-        page = _Page(self._channels, lengths)
-        with exact_matmuls():  # whatever the heads that are fed may round to
-            fill_block(self._encoder, self._channels, windows, page, self._batch_tokens)
         where = f"{split.store.path}, split {split.name}, block {number}"
-        refuse_overflow(page.hidden_LTH, self._channels.dtype, self._channels.layers, where)
-        first = sum(split.block_windows[:number])
-        return Block(number=number, first_window=first, lengths=lengths, hidden_LTH=page.hidden_LTH)
-
-
-class _Page:
-    """A block that is filled in memory, and stays there."""
-
-    def __init__(self, channels: Channels, lengths: np.ndarray) -> None:
-        self.starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        shape = (len(channels.layers), int(self.starts[-1]), channels.width)
-        self.hidden_LTH = np.empty(shape, stored_dtype(channels.dtype))
-
-    def filled(self, windows: Iterable[int]) -> None: ...
+        with exact_matmuls():  # whatever the heads that are fed may round to
+            page, _ = fill_page(self._encoder, self._channels, windows, self._batch_tokens, where)
+        return Block(
+            number=number,
+            first_window=sum(split.block_windows[:number]),
+            lengths=windows["tokens"].to_numpy(),
+            hidden_LTH=page.hidden_LTH,
+        )
