@@ -7,6 +7,7 @@ part.py       a file written behind the back of whoever fills it
 folder.py     local and remote files, whole or absent
 block.py      one block: .npy, mapped, or Parquet
 index.py      one row per window
+statistics.py mean and deviation of every feature over the training rows
 reader.py     blocks fetched ahead and checked once
 store.py      open, splits, index, logits, blocks
 writer.py     write blocks, commit the manifest; a store from arrays

@@ -8,6 +8,9 @@ STORED = {"float16": np.dtype("<f2"), "bfloat16": np.dtype("<u2")}
 INFINITE_BITS = {"float16": 0x7C00, "bfloat16": 0x7F80}
 """An exponent of only ones: an infinity, or not a number."""
 
+SPACING = {"float16": (2.0**-10, 2.0**-24), "bfloat16": (2.0**-7, 2.0**-133)}
+"""Between a stored value and the next: a share of it, and the least, near 0."""
+
 
 def stored_dtype(name: str) -> np.dtype:
     if name not in STORED:
@@ -26,12 +29,21 @@ def narrow(values: np.ndarray, dtype: str) -> np.ndarray:
     return np.where(np.isnan(values), 0x7FC0, rounded).astype(STORED[dtype])
 
 
-def widen(stored: np.ndarray, dtype: str) -> np.ndarray:
-    """Stored form → float32."""
+def widen(stored: np.ndarray, dtype: str, wide: type[np.floating] = np.float32) -> np.ndarray:
+    """Stored form → float32, or float64."""
     if dtype == "float16":
-        return stored.astype(np.float32)
+        return stored.astype(wide)
     stored_dtype(dtype)
-    return (stored.astype(np.uint32) << 16).view(np.float32)
+    bits = stored.astype(np.uint32)
+    bits <<= 16
+    return bits.view(np.float32).astype(wide, copy=False)
+
+
+def spacing(values: np.ndarray, dtype: str) -> np.ndarray:
+    """How far apart stored values stand near these, at most."""
+    share, least = SPACING[dtype]
+    apart: np.ndarray = np.maximum(np.abs(values) * share, least)
+    return apart
 
 
 def finite(stored: np.ndarray, dtype: str) -> bool:
