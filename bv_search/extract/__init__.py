@@ -11,6 +11,7 @@ plan.py        windows → seeded order, blocks, index
 encode.py      a block, inside the process that has the encoder
 work.py        what an unfinished extraction has on disk, so that it is not done again
 score.py       the encoder's own logits put together, and their score
+statistics.py  mean and deviation of every feature, put together from training blocks
 hold.py        one extraction at a time into one place
 here.py        the steps in this process;  on_ray.py  the same on a cluster;  refusal.py  its errors
 """

@@ -69,6 +69,7 @@ class BlockTask:
     """A block to encode, and which index says what its windows are."""
 
     split: str
+    role: str
     number: int
     index_digest: str
 

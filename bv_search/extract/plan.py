@@ -1,6 +1,6 @@
 """The plan of a split: its windows in seeded order, cut into blocks. The index is written here."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 from bv_search.encoder.source import find_source
 from bv_search.encoder.stage import is_stage, read_seen
 from bv_search.errors import DataError, StoreError
-from bv_search.extract.job import WORK, Job, Shard
+from bv_search.extract.job import WORK, BlockTask, Job, Shard
 from bv_search.extract.tokenise import SplitFacts
 from bv_search.store.folder import Folder
 from bv_search.store.index import index_bytes, place_windows, read_columns
@@ -39,6 +39,14 @@ class Plan:
 
     settings: dict[str, Any]
     splits: dict[str, SplitPlan]
+
+    def tasks(self) -> Iterator[BlockTask]:
+        """Every block, in the store's order."""
+        for name, split in self.splits.items():
+            for block in split.blocks:
+                yield BlockTask(
+                    split=name, role=split.role, number=block.number, index_digest=split.index.digest
+                )
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

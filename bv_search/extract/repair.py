@@ -5,10 +5,12 @@ from dataclasses import replace
 from bv_search.extract.job import WORK
 from bv_search.extract.plan import Plan
 from bv_search.extract.score import gather_logits
+from bv_search.extract.statistics import gather_statistics, measure_statistics
 from bv_search.extract.steps import Run, encode, plan_splits, score_baseline, split_entry
 from bv_search.store.folder import damage
 from bv_search.store.layout import MANIFEST
-from bv_search.store.manifest import FileEntry, Manifest, SplitEntry
+from bv_search.store.manifest import AnyBlock, FileEntry, Manifest, SplitEntry
+from bv_search.tasks.row import Role
 
 
 def repair(run: Run, manifest: Manifest) -> Manifest:
@@ -17,11 +19,13 @@ def repair(run: Run, manifest: Manifest) -> Manifest:
     bad = {each.file for each in manifest.files() if damage(folder, each.file, each.size, each.digest)}
     run.progress.say(f"repairing {len(bad)} of {sum(1 for _ in manifest.files())} files")
     splits = {
-        name: _repair_split(run, name, split, bad)
+        name: _repair_split(run, name, manifest, bad)
         for name, split in manifest.splits.items()
-        if bad & {split.index.file, *(block.file for block in split.kept), *_files(split.encoder)}
+        if bad & {split.index.file, *(block.file for block in split.kept), *_of_all_blocks(manifest, split)}
     }
     repaired = replace(manifest, splits={**manifest.splits, **splits})
+    if manifest.statistics.file in bad or _train_blocks(repaired) != _train_blocks(manifest):
+        repaired = replace(repaired, statistics=_redo_statistics(run, repaired))
     if repaired != manifest:
         if run.predicts:
             repaired = replace(repaired, baseline=score_baseline(run, repaired.splits))
@@ -29,12 +33,12 @@ def repair(run: Run, manifest: Manifest) -> Manifest:
     return repaired
 
 
-def _repair_split(run: Run, name: str, split: SplitEntry, bad: set[str]) -> SplitEntry:
-    """Lost logits cost a forward pass over the whole split, since they come from all of its blocks."""
+def _repair_split(run: Run, name: str, manifest: Manifest, bad: set[str]) -> SplitEntry:
+    split = manifest.splits[name]
     if split.index.file in bad:
         run.folder.delete(f"{WORK}/windows")
     plan = plan_splits(run, [name], {name: [block.windows for block in split.blocks]})[name]
-    everything = bool(bad & set(_files(split.encoder)))
+    everything = bool(bad & _of_all_blocks(manifest, split))
     lost = {number for number, block in enumerate(split.kept) if block.file in bad}
     done = {
         (name, number): block
@@ -43,10 +47,24 @@ def _repair_split(run: Run, name: str, split: SplitEntry, bad: set[str]) -> Spli
     }
     entries = encode(run, Plan(settings={}, splits={name: plan}), done)
     logits = split.encoder
-    if everything:
+    if logits is not None and logits.file in bad:
         logits = run.place.call(gather_logits, run.job, name, len(split.blocks))
     return split_entry(plan, [entries[name, each.number] for each in plan.blocks], logits)
 
 
-def _files(entry: FileEntry | None) -> list[str]:
-    return [] if entry is None else [entry.file]
+def _of_all_blocks(manifest: Manifest, split: SplitEntry) -> set[str]:
+    """Files that come from all blocks of a split: lost, they cost a forward pass over the whole of it."""
+    logits = set() if split.encoder is None else {split.encoder.file}
+    needs_encoder = split.role == Role.TRAIN and not manifest.keeps_blocks
+    return logits | ({manifest.statistics.file} if needs_encoder else set())
+
+
+def _train_blocks(manifest: Manifest) -> list[AnyBlock]:
+    return [block for split in manifest.splits.values() if split.role == Role.TRAIN for block in split.blocks]
+
+
+def _redo_statistics(run: Run, manifest: Manifest) -> FileEntry:
+    """Kept blocks are read; blocks that are not kept have just been encoded again."""
+    if manifest.keeps_blocks:
+        return run.place.call(measure_statistics, run.job, manifest)
+    return run.place.call(gather_statistics, run.job, manifest.splits)

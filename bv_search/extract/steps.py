@@ -11,6 +11,7 @@ from bv_search.extract.here import Place
 from bv_search.extract.job import BlockTask, Job, shards_of
 from bv_search.extract.plan import Plan, SplitPlan, plan_split
 from bv_search.extract.score import RoleScore, gather_logits, score_role
+from bv_search.extract.statistics import gather_statistics
 from bv_search.extract.tokenise import DataFacts
 from bv_search.extract.work import read_entry, read_unfinished, refuse_changes, write_plan
 from bv_search.store.folder import Folder, damage
@@ -69,25 +70,21 @@ def plan_splits(run: Run, names: Sequence[str], sizes: Sizes) -> dict[str, Split
 
 def find_done(run: Run, plan: Plan) -> Entries:
     """Blocks that an interrupted extraction has left finished, and those that nothing is asked of."""
-    done: Entries = {}
-    idle = run.job.settings.format == NONE and not run.predicts
-    for name, split in plan.splits.items():
-        for block in split.blocks:
-            bare = BareBlock(windows=block.windows, tokens=block.tokens)
-            entry = bare if idle else read_entry(run.folder, name, block.number)
-            if entry is not None:
-                done[name, block.number] = entry
-    return done
+    found = {(task.split, task.number): _done_already(run, plan, task) for task in plan.tasks()}
+    return {place: entry for place, entry in found.items() if entry is not None}
+
+
+def _done_already(run: Run, plan: Plan, task: BlockTask) -> AnyBlock | None:
+    """Of training rows moments are wanted, even where neither states nor logits are kept."""
+    if run.job.settings.format == NONE and not run.predicts and task.role != Role.TRAIN:
+        block = plan.splits[task.split].blocks[task.number]
+        return BareBlock(windows=block.windows, tokens=block.tokens)
+    return read_entry(run.folder, task)
 
 
 def encode(run: Run, plan: Plan, done: Entries) -> Entries:
     """Encode what is not done; lines of the manifest for all blocks."""
-    tasks = [
-        BlockTask(split=name, number=block.number, index_digest=split.index.digest)
-        for name, split in plan.splits.items()
-        for block in split.blocks
-        if (name, block.number) not in done
-    ]
+    tasks = [task for task in plan.tasks() if (task.split, task.number) not in done]
     total = len(tasks) + len(done)
     if done:
         run.progress.say(f"going on: {len(done)} of {total} blocks are done already")
@@ -123,6 +120,7 @@ def assemble(run: Run, plan: Plan, entries: Entries) -> Manifest:
         precision=chosen.precision,
         batch_tokens=chosen.batch_tokens,
         splits=splits,
+        statistics=run.place.call(gather_statistics, run.job, splits),
         baseline=score_baseline(run, splits) if run.predicts else None,
     )
 

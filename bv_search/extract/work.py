@@ -2,13 +2,14 @@
 
 .extract/plan.json                     settings, splits, borders of blocks: written before any block
 .extract/windows/SPLIT/00000.parquet   windows of a shard of rows, until the plan is made
-.extract/done/SPLIT/00000.parquet      one per finished block: its logits, and its line of the manifest
+.extract/done/SPLIT/00000.parquet      one per finished block: its logits, its line of the manifest, and its
+                                       moments if it holds training rows
 .extract/tries/SPLIT/00000             how often a worker began this block after another had died
 """
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,9 +24,11 @@ from bv_search.store.folder import Folder
 from bv_search.store.index import LOGITS_SCHEMA, logits_table, table_bytes
 from bv_search.store.layout import MANIFEST
 from bv_search.store.manifest import AnyBlock, BlockEntry, read_block
+from bv_search.store.statistics import Moments
 from bv_search.store.strict import Mismatch
+from bv_search.tasks.row import Role
 
-ENTRY = b"entry"
+ENTRY, MOMENTS = b"entry", b"moments"
 TRIES = f"{WORK}/tries"
 MOST_TRIES = 2
 
@@ -79,16 +82,22 @@ def done_file(split: str, number: int) -> str:
     return f"{WORK}/done/{split}/{number:05d}.parquet"
 
 
-def record_block(
-    folder: Folder,
-    task: BlockTask,
-    entry: AnyBlock,
-    ids: pa.ChunkedArray,
-    logits: Sequence[np.ndarray] | None,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Made:
+    """What encoding a block gives."""
+
+    entry: AnyBlock  # its line of the manifest
+    logits: Sequence[np.ndarray] | None  # the encoder's own, if it has any
+    moments: Moments | None  # of training rows
+
+
+def record_block(folder: Folder, task: BlockTask, ids: pa.ChunkedArray, made: Made) -> None:
     """From here on this block need not be encoded again."""
-    table = logits_table(ids, logits if logits is not None else [np.empty(0, np.float32)] * len(ids))
-    table = table.replace_schema_metadata({ENTRY: json.dumps(asdict(entry)).encode()})
+    logits = [np.empty(0, np.float32)] * len(ids) if made.logits is None else made.logits
+    metadata = {ENTRY: json.dumps(asdict(made.entry)).encode()}
+    if made.moments is not None:
+        metadata[MOMENTS] = made.moments.to_bytes()
+    table = logits_table(ids, logits).replace_schema_metadata(metadata)
     folder.write(done_file(task.split, task.number), table_bytes(table))
 
 
@@ -110,19 +119,27 @@ def forget_tries(folder: Folder) -> None:
     folder.delete(TRIES)
 
 
-def read_entry(folder: Folder, split: str, number: int) -> AnyBlock | None:
+def read_entry(folder: Folder, task: BlockTask) -> AnyBlock | None:
     """The manifest's line for a finished block, or None when it has to be encoded."""
-    name = done_file(split, number)
-    if not folder.exists(name):
+    if not folder.exists(done_file(task.split, task.number)):
         return None
     try:
-        metadata = pq.read_schema(pa.BufferReader(folder.read(name))).metadata or {}
+        metadata = _read_metadata(folder, task.split, task.number)
         entry = read_block(json.loads(metadata.get(ENTRY, b"null")))
     except (pa.ArrowException, OSError, json.JSONDecodeError, Mismatch):
         return None
     if isinstance(entry, BlockEntry) and folder.size(entry.file) != entry.size:
         return None
-    return entry
+    return entry if task.role != Role.TRAIN or MOMENTS in metadata else None
+
+
+def read_moments(folder: Folder, split: str, number: int) -> Moments:
+    return Moments.from_bytes(_read_metadata(folder, split, number)[MOMENTS])
+
+
+def _read_metadata(folder: Folder, split: str, number: int) -> dict[bytes, bytes]:
+    schema = pq.read_schema(pa.BufferReader(folder.read(done_file(split, number))))
+    return schema.metadata or {}
 
 
 def read_logits(folder: Folder, split: str, number: int) -> pa.Table:

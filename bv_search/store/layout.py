@@ -13,6 +13,7 @@ MICRO_BATCH = 16
 would depend on it. A block holds a multiple of it, so none ever crosses a border."""
 
 MANIFEST = "manifest.json"
+STATISTICS = "statistics.safetensors"
 EMBEDDINGS, POOLER = "embeddings", "pooler"
 NONE = "none"
 FORMATS = ("npy", "parquet", NONE)

@@ -11,7 +11,7 @@ from bv_search.store.dtype import STORED
 from bv_search.store.layout import FORMATS, MANIFEST, NONE
 from bv_search.store.strict import Mismatch, decode
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 DAMAGED = "restore it from a copy, or extract again"
 
 
@@ -101,6 +101,7 @@ class Manifest:
     precision: str = "float32"
     batch_tokens: int = 0
     splits: dict[str, SplitEntry]
+    statistics: FileEntry  # of the stored tokens of its training rows
     baseline: Baseline | None = None
 
     @property
@@ -141,6 +142,7 @@ class Manifest:
             if split.encoder is not None:
                 yield split.encoder
             yield from split.kept
+        yield self.statistics
 
     def to_bytes(self) -> bytes:
         """The file: the same manifest always gives the same bytes, so that every flipped bit shows."""
@@ -170,7 +172,7 @@ class Manifest:
                 where=where,
                 expected=f"format_version {FORMAT_VERSION}",
                 found=version,
-                do="extract again with this version",
+                do="make it again: the same `bv-search extract` with --repair",
             )
         body = {name: item for name, item in value.items() if name != "digest"}
         try:

@@ -17,6 +17,7 @@ from bv_search.store.layout import MANIFEST
 from bv_search.store.manifest import FileEntry, Manifest, SplitEntry
 from bv_search.store.memory import BlockMemory
 from bv_search.store.reader import BlockReader
+from bv_search.store.statistics import Statistics
 from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Task
 
@@ -73,6 +74,25 @@ class Store:
     def encoder_parameters(self) -> int:
         return self.manifest.encoder.parameters
 
+    @cached_property
+    def statistics(self) -> Statistics:
+        """Of its training rows."""
+        entry = self.manifest.statistics
+        where = f"{self.path}/{entry.file}"
+        return Statistics.from_bytes(self.checked(entry).read_bytes(), self.manifest.shape, where)
+
+    def checked(self, entry: FileEntry) -> Path:
+        """A file of this machine with the bytes that the manifest promises."""
+        where = f"{self.path}/{entry.file}"
+        try:
+            path = self.folder.local(entry.file, entry.digest)
+            found = digest_file(path) if self.verify else entry.digest
+        except FileNotFoundError as error:
+            raise damaged(where, entry.digest, "no file") from error
+        if found != entry.digest:
+            raise damaged(where, entry.digest, found)
+        return path
+
     def split(self, name: str) -> "StoreSplit":
         if name not in self.manifest.splits:
             raise UnknownName("split", name, self.manifest.splits, do=f"choose one that {self.path} has")
@@ -113,7 +133,7 @@ class StoreSplit:
 
     @cached_property
     def _index(self) -> Path:
-        return self._checked(self.entry.index)
+        return self.store.checked(self.entry.index)
 
     @cached_property
     def lengths(self) -> np.ndarray:
@@ -130,7 +150,7 @@ class StoreSplit:
         """The encoder's own logits per window: (tokens, 2) for spans, (outputs,) otherwise."""
         if self.entry.encoder is None:
             return None
-        table = read_columns(self._checked(self.entry.encoder), LOGITS_SCHEMA, ["logits"])
+        table = read_columns(self.store.checked(self.entry.encoder), LOGITS_SCHEMA, ["logits"])
         flat = list_arrays(self._whole(table, self.entry.encoder)["logits"])
         return [each.reshape(-1, 2) for each in flat] if self.store.task.kind == "span" else flat
 
@@ -181,17 +201,6 @@ class StoreSplit:
                 found=table.num_rows,
             )
         return table
-
-    def _checked(self, entry: FileEntry) -> Path:
-        where = f"{self.store.path}/{entry.file}"
-        try:
-            path = self.store.folder.local(entry.file, entry.digest)
-            found = digest_file(path) if self.store.verify else entry.digest
-        except FileNotFoundError as error:
-            raise damaged(where, entry.digest, "no file") from error
-        if found != entry.digest:
-            raise damaged(where, entry.digest, found)
-        return path
 
 
 def read_manifest(folder: Folder) -> Manifest:

@@ -1,4 +1,4 @@
-"""Writing a store: blocks first, then index and logits, the manifest last."""
+"""Writing a store: blocks first, then index, logits and statistics, the manifest last."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,9 @@ from bv_search.store.index import index_bytes, logits_table, place_windows, tabl
 from bv_search.store.layout import (
     LIMITS,
     MANIFEST,
+    STATISTICS,
     BlockLimits,
+    BlockPlan,
     block_file,
     channel_name,
     encoder_file,
@@ -26,7 +28,9 @@ from bv_search.store.layout import (
     plan_blocks,
 )
 from bv_search.store.manifest import Baseline, BlockEntry, EncoderEntry, FileEntry, Manifest, SplitEntry
+from bv_search.store.statistics import Moments, Statistics
 from bv_search.store.store import Store
+from bv_search.tasks.row import Role
 
 EARLY_BYTES = 16 << 10
 
@@ -118,6 +122,11 @@ def write_file(folder: Folder, file: str, data: bytes) -> FileEntry:
     return FileEntry(file=file, size=len(data), digest=digest_bytes(data))
 
 
+def write_statistics(folder: Folder, blocks: Iterable[Moments], dtype: str) -> FileEntry:
+    """From the blocks of the training rows, in their order."""
+    return write_file(folder, STATISTICS, Statistics.of(blocks, dtype).to_bytes())
+
+
 def commit_manifest(folder: Folder, manifest: Manifest) -> None:
     """From here on there is a store. Of two that commit at once, one is refused."""
     try:
@@ -164,9 +173,16 @@ def write_store(
         **settings,
     }
     form = BlockForm(layers=fields["layers"], width=width, dtype=fields["dtype"], format=fields["format"])
-    entries = {name: _write_split(folder, name, split, form, limits) for name, split in splits.items()}
+    written = {name: _write_split(folder, name, split, form, limits) for name, split in splits.items()}
+    moments = (block for _, blocks in written.values() for block in blocks)
     manifest = Manifest(
-        task=dict(task), encoder=encoder, shape=(layers, width), splits=entries, baseline=baseline, **fields
+        task=dict(task),
+        encoder=encoder,
+        shape=(layers, width),
+        splits={name: entry for name, (entry, _) in written.items()},
+        statistics=write_statistics(folder, moments, form.dtype),
+        baseline=baseline,
+        **fields,
     )
     commit_manifest(folder, manifest)
     return Store(folder, manifest)
@@ -174,31 +190,38 @@ def write_store(
 
 def _write_split(
     folder: Folder, name: str, split: SplitArrays, form: BlockForm, limits: BlockLimits
-) -> SplitEntry:
+) -> tuple[SplitEntry, list[Moments]]:
+    """What the manifest says of it; of training rows also the moments of each block."""
     stored = [hidden_LTH.shape[1] for hidden_LTH in split.hidden]
     encoded = split.index["length"].to_pylist()
     layers, _, width = split.hidden[0].shape
     plans = plan_blocks(stored, encoded, layers * width * 2, limits)
     seen = np.zeros(len(stored), bool) if split.seen is None else np.asarray(split.seen, bool)
     index = place_windows(split.index, plans, stored, split.role, seen)
-    blocks = []
-    for plan in plans:
-        hidden = split.hidden[plan.first : plan.first + plan.windows]
-        lengths = stored[plan.first : plan.first + plan.windows]
-        with BlockWriter(folder, block_file(name, plan.number, form.format), form, lengths) as block:
-            for window, hidden_LTH in enumerate(hidden):
-                block.fill(window, narrow(hidden_LTH, form.dtype))
-            block.filled(range(plan.windows))
-            blocks.append(block.commit())
+    written = [_write_block(folder, name, split, form, plan) for plan in plans]
     logits = None
     if split.logits is not None:
         logits = write_file(folder, encoder_file(name), table_bytes(logits_table(index["id"], split.logits)))
-    return SplitEntry(
+    entry = SplitEntry(
         role=split.role,
         windows=len(stored),
         tokens=sum(stored),
         encoded_tokens=sum(encoded),
-        blocks=tuple(blocks),
+        blocks=tuple(block for block, _ in written),
         index=write_file(folder, index_file(name), index_bytes(index, plans)),
         encoder=logits,
     )
+    return entry, [moments for _, moments in written if moments is not None]
+
+
+def _write_block(
+    folder: Folder, name: str, split: SplitArrays, form: BlockForm, plan: BlockPlan
+) -> tuple[BlockEntry, Moments | None]:
+    hidden = split.hidden[plan.first : plan.first + plan.windows]
+    lengths = [hidden_LTH.shape[1] for hidden_LTH in hidden]
+    with BlockWriter(folder, block_file(name, plan.number, form.format), form, lengths) as block:
+        for window, hidden_LTH in enumerate(hidden):
+            block.fill(window, narrow(hidden_LTH, form.dtype))
+        block.filled(range(plan.windows))
+        entry = block.commit()
+        return entry, Moments.of(block.hidden_LTH, form.dtype) if split.role == Role.TRAIN else None

@@ -26,7 +26,7 @@ def test_it_has_the_index_the_logits_and_the_scores_of_a_store(
     kept = extract(tokens=tokens, out=str(tmp_path / "kept"))
     assert bare.manifest.baseline == kept.manifest.baseline
     assert sorted(contents(tmp_path / "store")) == sorted(
-        ["manifest.json"]
+        ["manifest.json", "statistics.safetensors"]
         + [f"{split}/{file}.parquet" for split in bare.manifest.splits for file in ("index", "encoder")]
     )
     for file, data in contents(tmp_path / "store").items():
@@ -40,10 +40,23 @@ def test_it_has_the_index_the_logits_and_the_scores_of_a_store(
     assert bare.encoded_blocks == kept.encoded_blocks
 
 
-def test_an_encoder_that_predicts_nothing_is_not_even_asked(extract: Extract, tiny_encoder: Path) -> None:
-    result = extract(format="none", encoder=str(tiny_encoder))
-    assert (result.encoded_blocks, result.manifest.baseline) == (0, None)
-    assert result.manifest.windows > 100
+def test_an_encoder_that_predicts_nothing_is_asked_only_for_training_rows(
+    extract: Extract, tiny_encoder: Path, tmp_path: Path
+) -> None:
+    bare = extract(format="none", encoder=str(tiny_encoder))
+    assert bare.manifest.baseline is None
+    assert bare.encoded_blocks == len(bare.manifest.splits["train"].blocks) < bare.blocks
+    kept = extract(encoder=str(tiny_encoder), out=str(tmp_path / "kept"))
+    assert bare.manifest.statistics == kept.manifest.statistics
+
+
+def test_an_overflow_in_a_training_row_is_refused_as_where_blocks_are_kept(
+    extract: Extract, hot: Path
+) -> None:
+    with pytest.raises(
+        StoreError, match=r"train, block 0: a value of channel 'layer 2' does not fit float16"
+    ):
+        extract(format="none", encoder=str(hot))
 
 
 def test_reading_it_says_what_to_do(extract: Extract) -> None:
@@ -77,7 +90,10 @@ def test_blocks_that_are_done_are_not_encoded_again(extract: Extract, tmp_path: 
     assert extract(format="none").encoded_blocks == 0
 
 
-@pytest.mark.parametrize(("file", "encoded"), [("dev/encoder.parquet", 2), ("train/index.parquet", 0)])
+@pytest.mark.parametrize(
+    ("file", "encoded"),
+    [("dev/encoder.parquet", 2), ("train/index.parquet", 0), ("statistics.safetensors", 3)],
+)
 def test_damage_is_found_and_repaired(
     extract: Extract, tmp_path: Path, file: str, encoded: int, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,6 +13,7 @@ from bv_search.extract.config import ExtractConfig
 from bv_search.extract.extraction import run
 from bv_search.extract.on_ray import plan_pool, worker_bytes
 from tests.extract.conftest import Extract
+from tests.extract.test_resume import contents
 
 NEED = 3 << 30
 
@@ -29,13 +30,20 @@ def test_a_cluster_of_ones_own_listens_to_nobody_outside(ray: None) -> None:
     assert [node["NodeManagerAddress"] for node in running.nodes()] == ["127.0.0.1"]
 
 
-def test_two_workers_write_the_bytes_of_one_process(
-    ray: None, extract: Extract, config: Callable[..., ExtractConfig], tmp_path: Path
+@pytest.mark.parametrize(("workers", "fmt"), [(1, "npy"), (2, "npy"), (2, "parquet"), (2, "none")])
+def test_workers_write_the_bytes_of_one_process(
+    ray: None,
+    extract: Extract,
+    config: Callable[..., ExtractConfig],
+    tmp_path: Path,
+    workers: int,
+    fmt: str,
 ) -> None:
-    alone = extract(out=str(tmp_path / "alone"))
-    shared = run(config(workers=2), Progress(quiet=True))
+    alone = extract(format=fmt, out=str(tmp_path / "alone"))
+    shared = run(config(format=fmt, workers=workers), Progress(quiet=True))
     assert shared.encoded_blocks == alone.blocks
     assert shared.manifest == alone.manifest
+    assert contents(tmp_path / "store") == contents(tmp_path / "alone")
 
 
 def test_errors_of_workers_arrive_as_they_were(

@@ -149,6 +149,8 @@ def damage_file(path: Path) -> None:
         (["train/blocks/00000.npy", "dev/blocks/00001.npy"], 2),
         (["select/index.parquet"], 0),
         (["dev/encoder.parquet"], 2),
+        (["statistics.safetensors"], 0),
+        (["statistics.safetensors", "train/blocks/00001.npy", "train/index.parquet"], 1),
         (["manifest.json"], 8),
     ],
 )

@@ -133,8 +133,8 @@ def test_it_rounds_nothing_off_where_heads_may(extract: Extract, monkeypatch: py
     assert set(seen) == {"highest"}
 
 
-def test_an_overflow_is_refused_with_its_channel(extract: Extract, hot: Path) -> None:
-    store = Store.open(extract(encoder=str(hot), format="none").store)
+def test_an_overflow_is_refused_with_its_channel(extract: Extract, tiny_encoder: Path, hot: Path) -> None:
+    store = Store.open(extract(encoder=str(tiny_encoder), format="none").store)
     live = live_store(store, load_encoder(hot))
     with pytest.raises(StoreError, match=r"split train, block 0: a value of channel 'layer 2' does not fit"):
         next(live.split("train").blocks())

@@ -34,9 +34,13 @@ def test_a_truncated_one_is_refused(store: Store, kept: int) -> None:
         Manifest.from_bytes(store.manifest.to_bytes()[:kept], "there")
 
 
-def test_one_of_another_version_is_refused_as_such(store: Store) -> None:
-    value = json.loads(store.manifest.to_bytes()) | {"format_version": 99}
-    with pytest.raises(StoreError, match=r"expected format_version 1; found 99"):
+def test_one_of_another_version_is_refused_in_one_line_that_says_what_to_do(store: Store) -> None:
+    value = json.loads(store.manifest.to_bytes()) | {"format_version": 1}
+    del value["statistics"]
+    expected = (
+        r"expected format_version 2; found 1; make it again: the same `bv-search extract` with --repair$"
+    )
+    with pytest.raises(StoreError, match=expected):
         Manifest.from_bytes(json.dumps(value).encode(), "there")
 
 

@@ -3,6 +3,7 @@
 import tracemalloc
 from collections.abc import Callable
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from safetensors.numpy import save
 from bv_search.errors import StoreError
 from bv_search.store.dtype import narrow, widen
 from bv_search.store.statistics import PIECE_TOKENS, Moments, Statistics
+from bv_search.store.store import Store
+from tests.store.small import make_split, make_store
 
 LAYERS, WIDTH = 3, 8
 TOKENS = 2 * PIECE_TOKENS + 37
@@ -144,3 +147,25 @@ def test_what_is_no_safetensors_is_refused_in_one_line(change: Callable[[bytes],
     data = Statistics(mean_LH=GOOD, deviation_LH=GOOD).to_bytes()
     with pytest.raises(StoreError, match=r"^there: is damaged; expected safetensors; found .*--repair"):
         Statistics.from_bytes(change(data), (LAYERS, WIDTH), "there")
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("fmt", ["npy", "parquet"])
+def test_a_store_has_those_of_its_training_rows(tmp_path: Path, fmt: str, dtype: str) -> None:
+    train, dev = make_split(), make_split(20, role="report", seed=1)
+    make_store(tmp_path / "store", {"dev": dev, "train": train}, format=fmt, dtype=dtype)
+    store = Store.open(tmp_path / "store")
+    values_LTH = widen(narrow(np.concatenate(train.hidden, axis=1), dtype), dtype).astype(np.float64)
+    np.testing.assert_allclose(store.statistics.mean_LH, values_LTH.mean(axis=1), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(store.statistics.deviation_LH, values_LTH.std(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("change", [lambda data: data[:-1] + b"?", lambda data: None])
+def test_damage_is_found_before_they_are_used(store: Store, change: Callable[[bytes], bytes | None]) -> None:
+    path = Path(store.path) / "statistics.safetensors"
+    changed = change(path.read_bytes())
+    path.unlink()
+    if changed is not None:
+        path.write_bytes(changed)
+    with pytest.raises(StoreError, match=r"statistics\.safetensors: is damaged; expected xxh3:.*--repair"):
+        _ = store.statistics
