@@ -1,8 +1,8 @@
 """Extraction against a bare forward loop over the same batches, and against padding to the maximum.
 
 All arms read the same windows in the same precision. `extract` is what a worker does with planned blocks:
-encode, narrow, put in place, write, fsync, digest, commit. `bare` runs the same batches, which are sorted by
-length inside each block, and keeps nothing.
+encode, narrow, put in place, write, fsync, digest, commit, take moments. `bare` runs the same batches, which
+are sorted by length inside each block, and keeps nothing.
 """
 
 import tempfile
@@ -32,6 +32,7 @@ from bv_search.source.channels import Channels
 from bv_search.source.fill import fill_block
 from bv_search.store.folder import open_folder
 from bv_search.store.layout import LIMITS, BlockPlan, block_file, plan_blocks, seeded_order
+from bv_search.store.statistics import Moments
 from bv_search.store.writer import BlockForm, BlockWriter
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.registry import find_task
@@ -185,6 +186,7 @@ def _extract_block(work: Work, plan: BlockPlan, target: BlockTarget) -> None:
         windows = work.windows.slice(plan.first, plan.windows)
         fill_block(work.encoder, target.channels, windows, block, work.settings.batch_tokens)
         block.commit()
+        Moments.of(block.hidden_LTH, target.form.dtype)
 
 
 def _wait(encoder: Encoder) -> None:
