@@ -72,7 +72,7 @@ def train_plain(state: HeadState, batches: Iterable[Batch], labels_ND: np.ndarra
     )
     for batch in batches:
         labels = torch.from_numpy(labels_ND[batch.windows])
-        loss = LOSSES[kind](head(batch.hidden_LTH)[None], batch.lengths_N, labels, None).sum()
+        loss = LOSSES[kind](head(batch.states[None])[None], batch.lengths_N, labels, None).sum()
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()

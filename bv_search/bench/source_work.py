@@ -45,5 +45,5 @@ class SourceWork:
             yield Batch(
                 windows=rows,  # labels go by them
                 lengths_N=torch.full((len(rows),), hidden_NLSH.shape[2]),
-                hidden_LTH=hidden_NLSH.transpose(0, 1).flatten(1, 2),
+                states={None: hidden_NLSH.transpose(0, 1).flatten(1, 2)},
             )

@@ -1,4 +1,4 @@
-"""A head: branches that share one bias, saved as `config.json` and `model.safetensors`."""
+"""A head: what it reads, branches that share one bias; saved as `config.json` and `model.safetensors`."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -15,7 +15,8 @@ from bv_search.errors import HeadError
 from bv_search.heads.branches import Branch, Solo
 from bv_search.heads.branches.dropout import Dropout
 from bv_search.heads.branches.norm import BatchNorm
-from bv_search.heads.config import HeadConfig, HeadShape, check_fit, head_from_json
+from bv_search.heads.config import RAW, STANDARD, HeadConfig, HeadShape, check_fit, head_from_json
+from bv_search.heads.inputs import Inputs, Standard
 from bv_search.heads.recipe import branches
 
 CONFIG_FILE = "config.json"
@@ -25,11 +26,12 @@ WEIGHTS_FILE = "model.safetensors"
 class Head(nn.Module):
     """Weights and their architecture; a `Pack` runs them, one head or many."""
 
-    def __init__(self, config: HeadConfig, shape: HeadShape) -> None:
+    def __init__(self, config: HeadConfig, shape: HeadShape, inputs: Inputs = None) -> None:
         check_fit(config, shape)
         super().__init__()
         self.config = config
         self.shape = shape
+        self.inputs = inputs
         self.branches = nn.ModuleList(branches(config, shape))
         self.bias_C = nn.Parameter(torch.zeros(shape.outputs))
 
@@ -67,14 +69,15 @@ class Head(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
     def stored_count(self) -> int:
-        """With the statistics of batch norm, which are not trained: what Keras calls total parameters."""
+        """With numbers that are not trained, of batch norm and of standard inputs: Keras's total parameters."""
         return self.parameter_count() + sum(buffer.numel() for buffer in self.buffers())
 
     def save_pretrained(self, folder: str | Path, **more: Any) -> None:
         """`more` goes into config.json beside the head: what a loader of answers needs to know."""
         folder = Path(folder)
         files.write_bytes(folder / WEIGHTS_FILE, save_tensors(dict(self.state_dict())))
-        value = {"head": self.config.to_json(), "shape": asdict(self.shape), **more}
+        inputs = RAW if self.inputs is None else STANDARD
+        value = {"head": self.config.to_json(), "inputs": inputs, "shape": asdict(self.shape), **more}
         files.write_json(folder / CONFIG_FILE, value)
 
     @classmethod
@@ -82,7 +85,10 @@ class Head(nn.Module):
         folder = Path(folder)
         config = files.read_json(folder / CONFIG_FILE, HeadError)
         try:
-            head = cls(head_from_json(config["head"]), HeadShape(**config["shape"]))
+            shape = HeadShape(**config["shape"])
+            standard = config["inputs"] == STANDARD
+            inputs = Standard.empty(shape.layers, shape.width) if standard else None
+            head = cls(head_from_json(config["head"]), shape, inputs)
         except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
             raise HeadError("is not a head's config", where=folder / CONFIG_FILE, found=error) from error
         head.load_weights(read_weights(folder / WEIGHTS_FILE), where=folder / WEIGHTS_FILE)

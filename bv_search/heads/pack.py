@@ -1,7 +1,8 @@
 """A pack: many heads that read one batch of hidden states together."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -9,8 +10,18 @@ from torch import Tensor
 from bv_search.heads.branches import Branch, Windows
 from bv_search.heads.config import Readout
 from bv_search.heads.head import Head
+from bv_search.heads.inputs import Inputs, States
 
 Group = list[tuple[int, Branch]]  # branches that run as one, with the numbers of their heads
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Readers:
+    """Heads that read the same tensor."""
+
+    inputs: Inputs
+    only_firsts: bool  # the first token of each window, or all tokens
+    groups: list[Group]
 
 
 class Pack:
@@ -20,30 +31,41 @@ class Pack:
         assert len({head.shape for head in heads}) == 1, "heads of one pack share a shape"
         self.heads = list(heads)
         self._per_token = heads[0].shape.per_token
-        everywhere = {k for k, head in enumerate(heads) if head.reads_all_tokens}
-        self._everywhere = _group([(k, heads[k]) for k in sorted(everywhere)])
-        self._at_firsts = _group([(k, head) for k, head in enumerate(heads) if k not in everywhere])
+        self._readers = list(_readers(heads))
 
-    def __call__(self, hidden_LTH: Tensor, lengths_N: Tensor, *, step: int | None = None) -> list[Tensor]:
+    def __call__(self, states: States, lengths_N: Tensor, *, step: int | None = None) -> list[Tensor]:
         """Logits of every head: (T, C) for spans, (N, C) otherwise.
 
         `step` is the number of the micro-batch that the heads learn from; without it they are scored.
         """
         windows = Windows(lengths_N=lengths_N, step=step)
-        outputs = _run(self._everywhere, hidden_LTH, windows)
-        if not self._per_token:
-            outputs = {k: _read(self.heads[k].config.readout, out, windows) for k, out in outputs.items()}
-            outputs |= self._run_at_firsts(hidden_LTH, windows)
+        firsts = Windows(lengths_N=torch.ones_like(lengths_N), step=step)
+        outputs: dict[int, Tensor] = {}
+        for readers in self._readers:
+            hidden_LTH = states[readers.inputs]
+            if readers.only_firsts:
+                outputs |= _run(readers.groups, _firsts(hidden_LTH, windows), firsts)
+            else:
+                found = _run(readers.groups, hidden_LTH, windows)
+                outputs |= {k: self._read(k, out_TC, windows) for k, out_TC in found.items()}
         return [outputs[k] + head.bias_C for k, head in enumerate(self.heads)]
 
-    def _run_at_firsts(self, hidden_LTH: Tensor, windows: Windows) -> dict[int, Tensor]:
-        """Heads for which a window is its first token, and the others need not be touched."""
-        if not self._at_firsts:
-            return {}
-        if hidden_LTH.shape[1] != len(windows.lengths_N):
-            hidden_LTH = hidden_LTH[:, windows.firsts_N]
-        ones_N = torch.ones_like(windows.lengths_N)
-        return _run(self._at_firsts, hidden_LTH, Windows(lengths_N=ones_N, step=windows.step))
+    def _read(self, head: int, out_TC: Tensor, windows: Windows) -> Tensor:
+        return out_TC if self._per_token else _read(self.heads[head].config.readout, out_TC, windows)
+
+
+def _readers(heads: Sequence[Head]) -> Iterable[_Readers]:
+    """Heads for which a window is its first token stand apart: the others need not be touched for them."""
+    together: dict[tuple[int, bool], list[tuple[int, Head]]] = defaultdict(list)
+    for k, head in enumerate(heads):
+        together[id(head.inputs), not head.reads_all_tokens].append((k, head))
+    for (_, only_firsts), members in together.items():
+        yield _Readers(inputs=members[0][1].inputs, only_firsts=only_firsts, groups=_group(members))
+
+
+def _firsts(hidden_LTH: Tensor, windows: Windows) -> Tensor:
+    is_first = hidden_LTH.shape[1] == len(windows.lengths_N)  # one token a window: there are no others
+    return hidden_LTH if is_first else hidden_LTH[:, windows.firsts_N]
 
 
 def _group(heads: Sequence[tuple[int, Head]]) -> list[Group]:

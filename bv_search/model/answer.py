@@ -15,12 +15,13 @@ from bv_search.encoder.encoder import Encoded, Encoder
 from bv_search.encoder.predictions import BATCH_TOKENS
 from bv_search.errors import DataError, StoreError
 from bv_search.heads.head import Head
+from bv_search.heads.inputs import prepare, share_inputs
 from bv_search.heads.pack import Pack
 from bv_search.model.combine import combine
 from bv_search.model.model import Model
 from bv_search.run.roles import encoder_logits
 from bv_search.scan.ground import role_index
-from bv_search.scan.score import score_heads
+from bv_search.scan.score import score_split
 from bv_search.source.channels import Channels
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Evaluation
@@ -74,7 +75,7 @@ def head_logits(heads: Sequence[Head], store: Store, role: Role) -> list[list[np
     found: list[list[np.ndarray]] = [[] for _ in heads]
     if heads:
         for split in store.splits(role):
-            for logits, more in zip(found, score_heads(list(heads), split), strict=True):
+            for logits, more in zip(found, score_split(heads, split), strict=True):
                 logits.extend(more)
     return found
 
@@ -108,6 +109,7 @@ def live_logits(
     model: Model, encoder: Encoder, windows: pa.Table, progress: Progress | None = None
 ) -> list[np.ndarray]:
     """The model's logits per window, in the windows' order."""
+    share_inputs(model.heads)
     pack = Pack([head.eval() for head in model.heads]) if model.heads else None
     ids, types = read_tokens(windows, "token_ids"), read_tokens(windows, "type_ids")
     lengths = np.array([len(tokens) for tokens in ids], dtype=np.int32)
@@ -134,7 +136,8 @@ def _head_batches(pack: Pack | None, model: Model, encoded: Encoded) -> list[lis
     if pack is None:
         return []
     lengths = model.channels.kept(encoded.lengths)
-    found = pack(model.channels.join(encoded).cpu(), torch.tensor(lengths))
+    states = prepare(model.channels.join(encoded).cpu(), share_inputs(pack.heads))
+    found = pack(states, torch.tensor(lengths))
     if model.task.kind is Kind.SPAN:
         ends = np.cumsum(lengths)[:-1]
         return [np.split(logits.numpy(), ends) for logits in found]

@@ -143,20 +143,19 @@ def parameters_chart(facts: Facts) -> str:
     return chart.svg
 
 
-def rungs_chart(facts: Facts) -> str | None:
-    """Select scores along the way, where there was more than one rung."""
-    records = [record for record in facts.records if len(record.rungs) > 1]
+def curves_chart(facts: Facts) -> str | None:
+    """Select scores along the way, where there was more than one look at them."""
+    records = [record for record in facts.records if len(record.curve) > 1]
     if not records:
         return None
     first = facts.ranked[0].id
     with drawing("score on select along the way", 3.0) as chart:
         axes = chart.axes
         for record in sorted(records, key=lambda record: record.id == first):
-            rungs = [rung for rung in record.rungs if rung.score is not None]
             best = record.id == first
             axes.plot(
-                [rung.rows for rung in rungs],
-                [rung.score for rung in rungs],
+                [point.rows for point in record.curve],
+                [point.score for point in record.curve],
                 color=BLUE if best else GREY,
                 linewidth=2.2 if best else 0.9,
                 alpha=1.0 if best else 0.6,

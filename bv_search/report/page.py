@@ -82,7 +82,7 @@ def _charts(facts: Facts, values: Mapping[str, Any]) -> dict[str, str | None]:
     return {
         "standings": charts.standings_chart(facts),
         "parameters": charts.parameters_chart(facts),
-        "rungs": charts.rungs_chart(facts),
+        "rungs": charts.curves_chart(facts),
         "effects": charts.effects_chart(values["effects"]),
         "spans": charts.spans_chart(values["spans"]),
         "layers": charts.layers_chart(values["layers"]),

@@ -5,13 +5,13 @@ from bv_search.run.journal import Journal
 from bv_search.run.leaderboard import leaderboard, leaderboard_text, write_leaderboard
 from bv_search.run.predictions import Predictions, read_predictions, write_predictions
 from bv_search.run.study import Study, versions
-from bv_search.run.trial import Rung, TrialRecord, fold
+from bv_search.run.trial import CurvePoint, TrialRecord, fold
 
 __all__ = [
     "Journal",
     "Predictions",
     "Run",
-    "Rung",
+    "CurvePoint",
     "Study",
     "TrialRecord",
     "fold",

@@ -10,22 +10,23 @@ from bv_search.files import write_text
 from bv_search.run.trial import TrialRecord
 
 COLUMNS = (
-    "rank", "trial", "status", "select_score", "report_score", "report_low", "report_high",
+    "rank", "trial", "status", "select_score", "select_loss", "report_score", "report_low", "report_high",
     "parameters", "percent", "rows", "seconds", "reason",
 )  # fmt: skip
 
 
 def leaderboard(records: Iterable[TrialRecord]) -> list[TrialRecord]:
-    """Best on select first, the smaller head first among equals, trials without a head last."""
+    """Best on select first, the lower loss and then the smaller head among equals, trials without a head last."""
     return sorted(records, key=rank_of)
 
 
-def rank_of(record: TrialRecord) -> tuple[bool, bool, float, int, str]:
+def rank_of(record: TrialRecord) -> tuple[bool, bool, float, float, int, str]:
     """What a leaderboard is sorted by."""
     return (
         not record.answers,
         record.score is None,
         -(record.score or 0.0),
+        record.loss or 0.0,
         record.parameters or 0,
         record.id,
     )
@@ -62,7 +63,7 @@ def leaderboard_rows(records: Iterable[TrialRecord]) -> list[dict[str, Any]]:
 def _row(rank: int, record: TrialRecord) -> dict[str, Any]:
     low, high = record.interval or (None, None)
     values = (
-        rank, record.id, record.status, record.score, record.report_score, low, high,
+        rank, record.id, record.status, record.score, record.loss, record.report_score, low, high,
         record.parameters, record.percent, record.rows, round(record.seconds, 3), record.reason,
     )  # fmt: skip
     return {

@@ -18,7 +18,7 @@ from bv_search.run.points import (
     metrics_of,
     milliseconds,
     parameter_name,
-    rung_metrics,
+    curve_metrics,
     study_params,
 )
 from bv_search.run.tracking import Tracking, connect, reaching
@@ -45,7 +45,7 @@ class _Child:
     """What MLflow already knows of a trial."""
 
     id: str
-    rungs: int
+    points: int  # of its curve
     status: str
 
 
@@ -149,18 +149,18 @@ class MlflowMirror:
         child = self._children.get(record.id)
         if child is None:
             child = self._create_child(record)
-        if child.status != RUNNING or (record.status == RUNNING and child.rungs == len(record.rungs)):
+        if child.status != RUNNING or (record.status == RUNNING and child.points == len(record.curve)):
             return
         self._log(
             child.id,
             metrics=[
-                *rung_metrics(record, child.rungs),
+                *curve_metrics(record, child.points),
                 *(final_metrics(record) if record.finished else []),
             ],
         )
         if record.finished:
             self._finish_child(child.id, record)
-        self._children[record.id] = replace(child, rungs=len(record.rungs), status=record.status)
+        self._children[record.id] = replace(child, points=len(record.curve), status=record.status)
 
     def _finish_child(self, child: str, record: TrialRecord) -> None:
         folder = self._run.trial_folder(record.id)
@@ -189,7 +189,7 @@ class MlflowMirror:
             },
         )
         self._log(created.info.run_id, params=flat(record.config))
-        child = _Child(id=created.info.run_id, rungs=0, status=RUNNING)
+        child = _Child(id=created.info.run_id, points=0, status=RUNNING)
         self._children[record.id] = child
         return child
 
@@ -218,7 +218,7 @@ class MlflowMirror:
         for run in self._search(f"tags.`{RUN_TAG}` = '{self._run.study.id}'"):
             tags = run.data.tags
             if tags[TRIAL_TAG]:
-                found[tags[TRIAL_TAG]] = _Child(id=run.info.run_id, rungs=0, status=tags[STATUS_TAG])
+                found[tags[TRIAL_TAG]] = _Child(id=run.info.run_id, points=0, status=tags[STATUS_TAG])
         return found
 
     def _search(self, query: str) -> Iterator[Any]:

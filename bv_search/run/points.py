@@ -7,9 +7,10 @@ from bv_search.run.folder import Run
 from bv_search.run.trial import TrialRecord
 
 
-def rung_metrics(record: TrialRecord, known: int) -> Iterator[Any]:
-    for rung in record.rungs[known:]:
-        yield from metrics_of({"select_score": rung.score}, at=rung.at, step=rung.rows)
+def curve_metrics(record: TrialRecord, known: int) -> Iterator[Any]:
+    for point in record.curve[known:]:
+        values = {"select_score": point.score, "select_loss": point.loss}
+        yield from metrics_of(values, at=point.at, step=point.rows)
 
 
 def final_metrics(record: TrialRecord) -> list[Any]:
@@ -20,8 +21,8 @@ def final_metrics(record: TrialRecord) -> list[Any]:
         "rows": record.rows,
         "seconds": record.seconds,
     }
-    if not record.rungs:
-        values["select_score"] = record.score
+    if not record.curve:
+        values |= {"select_score": record.score, "select_loss": record.loss}
     return metrics_of(values, at=record.finished_at or 0.0, step=record.rows)
 
 

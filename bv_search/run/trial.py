@@ -9,22 +9,24 @@ FINISHED = frozenset({DONE, STOPPED, FAILED})
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rung:
-    """The end of a segment: what the head scored on `select` after so many rows."""
+class CurvePoint:
+    """What a head was worth on `select` after so many rows."""
 
     rows: int
-    score: float | None
-    seconds: float
+    score: float
+    loss: float
     at: float = 0.0  # seconds since 1970
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrialRecord:
     id: str
-    config: Mapping[str, Any]  # flat, as the search space gave it
+    config: Mapping[str, Any]  # as the search space gave it
+    rung: str | None = None  # of the ladder, where no search proposed it
     status: str = RUNNING  # running | done | stopped | failed
     rows: int = 0  # of the train split, seen so far
     score: float | None = None  # on select
+    loss: float | None = None  # on select, mean over windows
     report_score: float | None = None
     interval: tuple[float, float] | None = None  # 95 %, of the report score
     metrics: Mapping[str, float] = field(default_factory=dict)  # on report
@@ -32,7 +34,7 @@ class TrialRecord:
     percent: float | None = None  # of the encoder's parameters
     seconds: float = 0.0  # of this head's share in passes
     reason: str | None = None  # why it failed
-    rungs: tuple[Rung, ...] = ()
+    curve: tuple[CurvePoint, ...] = ()
     suggested: float = 0.0  # seconds since 1970
     finished_at: float | None = None
 
@@ -55,7 +57,10 @@ def fold(
         match event["event"]:
             case "suggest":
                 records[event["trial"]] = TrialRecord(
-                    id=event["trial"], config=event["config"], suggested=event.get("at", 0.0)
+                    id=event["trial"],
+                    config=event["config"],
+                    rung=event.get("rung"),
+                    suggested=event.get("at", 0.0),
                 )
             case "segment":
                 records[event["trial"]] = _after_segment(records[event["trial"]], event)
@@ -65,14 +70,23 @@ def fold(
 
 
 def _after_segment(record: TrialRecord, event: Mapping[str, Any]) -> TrialRecord:
-    rung = Rung(rows=event["rows"], score=event["score"], seconds=event["seconds"], at=event.get("at", 0.0))
+    found = event["found"]
+    points = [_point(check, event) for check in event["checks"]]
+    if found is not None and found["position"] == event["position"]:
+        points.append(_point(found, event))
+    known = {point.rows for point in record.curve}
     return replace(
         record,
-        rows=rung.rows,
-        score=record.score if rung.score is None else rung.score,
-        seconds=record.seconds + rung.seconds,
-        rungs=(*record.rungs, rung),
+        rows=event["rows"],
+        score=record.score if found is None else found["score"],
+        loss=record.loss if found is None else found["loss"],
+        seconds=record.seconds + event["seconds"],
+        curve=(*record.curve, *{point.rows: point for point in points if point.rows not in known}.values()),
     )
+
+
+def _point(check: Mapping[str, Any], event: Mapping[str, Any]) -> CurvePoint:
+    return CurvePoint(rows=check["rows"], score=check["score"], loss=check["loss"], at=event.get("at", 0.0))
 
 
 def _after_finish(
@@ -85,6 +99,7 @@ def _after_finish(
         record,
         status=event["status"],
         score=event.get("score"),
+        loss=event.get("loss"),
         report_score=report.get("score"),
         interval=(interval[0], interval[1]) if interval else None,
         metrics=report.get("metrics") or {},

@@ -1,4 +1,4 @@
-"""Micro-batches: views of blocks, widened once for all heads of a pack."""
+"""Batches: windows of a store, widened and standardised once for all heads of a pack."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bv_search.heads.inputs import Inputs, States, prepare
 from bv_search.store.block import Block, Part
 from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import StoreSplit
@@ -16,18 +17,22 @@ from bv_search.store.store import StoreSplit
 class Batch:
     windows: slice | np.ndarray  # rows of the split's index
     lengths_N: Tensor  # tokens of each window
-    hidden_LTH: Tensor  # float32, windows back to back
+    states: States  # float32, windows back to back
 
 
-def batches(split: StoreSplit, parts: Sequence[Part], *, device: torch.device) -> Iterator[Batch]:
-    """On a GPU, the next one is copied there while this one is used."""
-    made = _batches(split, parts, device)
+def batches(
+    split: StoreSplit, parts: Sequence[Part], *, inputs: Sequence[Inputs] = (None,), device: torch.device
+) -> Iterator[Batch]:
+    """Micro-batches. On a GPU, the next one is copied there while this one is used."""
+    made = _batches(split, parts, inputs, device)
     return _one_ahead(made, device) if device.type == "cuda" else made
 
 
-def _batches(split: StoreSplit, parts: Sequence[Part], device: torch.device) -> Iterator[Batch]:
+def _batches(
+    split: StoreSplit, parts: Sequence[Part], inputs: Sequence[Inputs], device: torch.device
+) -> Iterator[Batch]:
     for block in split.read(parts):
-        yield from _cut(block, device)
+        yield from _cut(block, inputs, device)
         del block  # or its memory would outlive the next one's beginning
 
 
@@ -39,7 +44,7 @@ def _one_ahead(made: Iterator[Batch], device: torch.device) -> Iterator[Batch]:
         batch = next(made, None)
     while batch is not None:
         heads.wait_stream(copies)
-        for tensor in (batch.hidden_LTH, batch.lengths_N):
+        for tensor in (*batch.states.values(), batch.lengths_N):
             tensor.record_stream(heads)  # or its memory could be reused before the heads are done with it
         with torch.cuda.stream(copies):
             following = next(made, None)
@@ -47,7 +52,7 @@ def _one_ahead(made: Iterator[Batch], device: torch.device) -> Iterator[Batch]:
         batch = following
 
 
-def _cut(block: Block, device: torch.device) -> Iterator[Batch]:
+def _cut(block: Block, inputs: Sequence[Inputs], device: torch.device) -> Iterator[Batch]:
     """The micro-batches of a block. They are copies: none keeps the block in memory."""
     lengths = torch.tensor(block.lengths, dtype=torch.int64)
     ends = np.concatenate([[0], np.cumsum(block.lengths)])
@@ -56,7 +61,7 @@ def _cut(block: Block, device: torch.device) -> Iterator[Batch]:
         yield Batch(
             windows=slice(block.first_window + low, block.first_window + high),
             lengths_N=lengths[low:high].to(device),
-            hidden_LTH=widen(block.hidden_LTH[:, ends[low] : ends[high]], device),
+            states=prepare(widen(block.hidden_LTH[:, ends[low] : ends[high]], device), inputs),
         )
 
 

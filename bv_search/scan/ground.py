@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 
 from bv_search.heads.config import HeadShape
@@ -14,6 +15,11 @@ from bv_search.tasks.window import SCORING
 def train_split(store: Store) -> StoreSplit:
     (split,) = store.splits(Role.TRAIN)
     return split
+
+
+def labels_of(split: StoreSplit) -> np.ndarray:
+    """labels_ND of every window."""
+    return np.stack(split.index_columns(["label"])["label"].to_numpy())
 
 
 def role_index(store: Store, role: Role | str, columns: Sequence[str] = SCORING) -> pa.Table:

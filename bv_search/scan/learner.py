@@ -1,6 +1,7 @@
-"""A head in training: its weights, its optimiser's moments, its position."""
+"""A head in training: its weights, its optimiser's moments, its position, and the best weights it had."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Self
 
 import torch
@@ -8,8 +9,10 @@ from torch import Tensor, nn
 
 from bv_search.heads.config import HeadShape
 from bv_search.heads.head import Head
-from bv_search.scan.order import pass_length
-from bv_search.scan.state import HeadState
+from bv_search.heads.inputs import Standard
+from bv_search.scan.checks import Check, Checks
+from bv_search.scan.course import Course
+from bv_search.scan.state import HeadState, own_weights
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.layout import MICRO_BATCH
 
@@ -19,19 +22,29 @@ class Learner:
     trial: str
     config: TrialConfig
     shape: HeadShape
+    course: Course
     head: Head
     names: list[str]
     parameters: list[nn.Parameter]
+    decays: list[bool]  # whether weight decay pulls at each parameter
     mean: list[Tensor]
     square: list[Tensor]
-    rows: int  # windows of one of its passes
     position: int
     steps: int
     pending: int
+    checks: Checks
+    best_weights: Mapping[str, Tensor]
+    new_checks: list[Check] = field(default_factory=list)  # since it was attached
+    _begun: int = field(init=False)  # the border of its course that it passed last
+    _until: int = field(init=False)  # the next one
+
+    def __post_init__(self) -> None:
+        self._begun, self._until = self.course.last_border(self.position), -1
+        self._look_ahead()
 
     @classmethod
-    def attach(cls, state: HeadState, *, windows: int, device: torch.device) -> Self:
-        head = state.head().to(device)
+    def attach(cls, state: HeadState, *, windows: int, standard: Standard, device: torch.device) -> Self:
+        head = state.head(standard).to(device)
         head.use_dropout(state.config.training.dropout, state.config.training.seed)
         names = [name for name, _ in head.named_parameters()]
         parameters = list(head.parameters())
@@ -42,21 +55,25 @@ class Learner:
             trial=state.trial,
             config=state.config,
             shape=state.shape,
+            course=Course.of(state.config.training, windows),
             head=head,
             names=names,
             parameters=parameters,
+            decays=[decays(name, parameter) for name, parameter in head.named_parameters()],
             mean=[state.mean[name].to(device, copy=True) for name in names],
             square=[state.square[name].to(device, copy=True) for name in names],
-            rows=state.config.training.rows(windows),
             position=state.position,
             steps=state.steps,
             pending=state.pending,
+            checks=state.checks,
+            best_weights=state.best_weights,
         )
 
     def detach(self) -> HeadState:
         def named(tensors: list[Tensor]) -> dict[str, Tensor]:
-            return {n: t.detach().cpu().contiguous() for n, t in zip(self.names, tensors, strict=True)}
+            return {n: _copy(t) for n, t in zip(self.names, tensors, strict=True)}
 
+        gradients = [p.grad for p in self.parameters if p.grad is not None]
         return HeadState(
             trial=self.trial,
             config=self.config,
@@ -64,41 +81,57 @@ class Learner:
             position=self.position,
             steps=self.steps,
             pending=self.pending,
-            weights={n: t.detach().cpu().contiguous() for n, t in self.head.state_dict().items()},
+            checks=self.checks,
+            weights={name: _copy(tensor) for name, tensor in own_weights(self.head).items()},
             mean=named(self.mean),
             square=named(self.square),
-            gradient={
-                n: p.grad.cpu()
-                for n, p in zip(self.names, self.parameters, strict=True)
-                if p.grad is not None
-            },
+            gradient=named(gradients) if self.pending else {},
+            best_weights=self.best_weights,
         )
 
-    @property
-    def pass_length(self) -> int:
-        return pass_length(self.rows)
-
-    @property
-    def total(self) -> int:
-        """Micro-batches of all its passes."""
-        return self.pass_length * self.config.training.epochs
-
     def saw(self, windows: int) -> None:
-        self.position += 1
+        self._look_ahead()
+        self.position += -(-windows // MICRO_BATCH)
         self.pending += windows
+
+    def judged(self, check: Check) -> None:
+        """Keep these weights, if it never was better."""
+        if self.checks.beaten_by(check):
+            self.best_weights = {name: _copy(tensor) for name, tensor in own_weights(self.head).items()}
+        self.checks = self.checks.after(check)
+        self.new_checks.append(check)
+
+    @property
+    def has_learned(self) -> bool:
+        """Nothing more is gained by going on."""
+        return self.course.is_open and self.checks.idle >= self.config.training.patience
 
     @property
     def due(self) -> bool:
-        """A step is due when its batch is full, or its pass ends with a part of one."""
-        return self.position % self.pass_length % self._step_length == 0
+        """A step is due when its batch is full, or its course has a border here."""
+        return self.position == self._until or (self.position - self._begun) % self._step_length == 0
 
     def rate(self) -> float:
         """Of the step that is due: what its schedule says in the middle of it, so that none has rate zero."""
-        in_pass = (self.position - 1) % self.pass_length
-        length = in_pass % self._step_length + 1  # the last step of a pass may be shorter than the others
-        return self.config.training.rate_at((self.position - length / 2) / self.total)
+        length = (self.position - 1 - self._begun) % self._step_length + 1  # the last may be shorter
+        return self.config.training.rate_at((self.position - length / 2) / self.course.end)
+
+    def _look_ahead(self) -> None:
+        if self.position >= self._until:
+            self._begun = max(self._begun, self._until)
+            self._until = self.course.next_border(self.position)
 
     @property
     def _step_length(self) -> int:
         """Micro-batches of a full step."""
         return self.config.training.batch // MICRO_BATCH
+
+
+def decays(name: str, parameter: Tensor) -> bool:
+    """Matrices do: biases and layer mixes are not pulled to zero."""
+    return parameter.dim() > 1 and not name.rpartition(".")[2].startswith("bias")
+
+
+def _copy(tensor: Tensor) -> Tensor:
+    """Apart from what goes on learning."""
+    return tensor.detach().to("cpu", copy=True).contiguous()

@@ -41,6 +41,13 @@ def rows_at(block_windows: Sequence[int], *, rows: int, position: int, seed: int
     return whole * rows + sum(part.stop - part.start for part in last)
 
 
+def shuffled(rows: int, seed: int, number: int) -> np.ndarray:
+    """The order of single rows in a pass, where they are all in memory."""
+    if number == 0:
+        return np.arange(rows)
+    return np.random.default_rng([seed, number]).permutation(rows)
+
+
 def _prefix(block_windows: Sequence[int], rows: int) -> list[int]:
     """Windows of the first blocks that together hold `rows`, the last one cut."""
     firsts = accumulate(block_windows, initial=0)

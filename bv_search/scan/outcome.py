@@ -1,10 +1,12 @@
 """What goes into a scanner and what comes out of it. Free of torch, for those who only pass it on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from bv_search.heads.config import HeadShape
+from bv_search.scan.checks import Check
 from bv_search.scan.trial import TrialConfig
 
 
@@ -25,7 +27,9 @@ class Outcome:
     rows: int
     state: bytes | None = None  # None: it failed
     failure: str | None = None
-    score: float | None = None  # on select, where it was asked for
+    has_learned: bool = False  # nothing more is gained by going on
+    checks: tuple[Check, ...] = ()  # that it passed on the way
+    found: Check | None = None  # its worth on select, where it was asked for: the best that it ever had
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +37,8 @@ class Answers:
     """What a head says on one role, and how right that is."""
 
     ids: list[str]
-    logits: list[np.ndarray]
+    logits: Sequence[np.ndarray] | np.ndarray
+    loss: float  # mean over windows
     score: float
     interval: tuple[float, float]
     metrics: dict[str, float]

@@ -1,22 +1,26 @@
 """A scanner: one store, one device, and the two things done there: train a segment, score heads."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
-import pyarrow as pa
 import torch
 from safetensors.torch import save
+from torch import Tensor
 
 from bv_search.heads.config import HeadShape
-from bv_search.heads.head import count_parameters
+from bv_search.heads.head import Head
+from bv_search.heads.inputs import Inputs, Standard, share_inputs
 from bv_search.scan.capacity import pack_capacity
-from bv_search.scan.ground import head_shape, role_index, train_split
+from bv_search.scan.checks import Check
+from bv_search.scan.course import Course
+from bv_search.scan.ground import head_shape, labels_of, train_split
+from bv_search.scan.judge import Judge, Verdict
+from bv_search.scan.loss import constant_answer
 from bv_search.scan.memory import prepare_memory
-from bv_search.scan.order import rows_at
 from bv_search.scan.outcome import Answers, Diverged, Final, Outcome, Start
-from bv_search.scan.score import score_heads
-from bv_search.scan.segment import TrainSplit, train_segment
+from bv_search.scan.rows import Rows, open_rows
+from bv_search.scan.segment import Trained, TrainingData, train_segment
 from bv_search.scan.state import HeadState
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import LIVE, STORE
@@ -24,8 +28,7 @@ from bv_search.source.choice import Rates
 from bv_search.source.exact import exact_matmuls
 from bv_search.source.reference import EncoderReference
 from bv_search.store.info import scan_rate
-from bv_search.store.store import Store
-from bv_search.tasks.evaluation import Evaluation
+from bv_search.store.store import Store, StoreSplit
 from bv_search.tasks.row import Role
 
 
@@ -52,6 +55,7 @@ class Scanner:
         self._store = _fed_live(stored, self._device) if source == LIVE else stored
         self._reserved = window or (stored.manifest.largest_block if source == LIVE else 0)
         self._task = self._store.task
+        self._opened: dict[tuple[str, tuple[Inputs, ...]], Rows] = {}
 
     @cached_property
     def shape(self) -> HeadShape:
@@ -65,7 +69,7 @@ class Scanner:
         return pack_capacity(
             trials,
             self.shape,
-            longest=int(self._source.split.lengths.max()),
+            longest=int(train_split(self._store).lengths.max()),
             device=self._device,
             reserved=self._reserved,
             workers=workers,
@@ -90,13 +94,20 @@ class Scanner:
     ) -> list[Outcome]:
         """Train heads that stand at one position up to `stop`, or as far as they come in so many seconds.
 
-        Those named in `score` get one on select, where they came to `stop`.
+        Those named in `score` are told what they are worth where they came to `stop`, and all that have
+        learned.
         """
-        states = (self._state(head) for head in heads)  # one at a time: each is as large as its learner
-        trained = train_segment(self._source, states, stop, device=self._device, seconds=seconds)
-        arrived = [end for end in trained if isinstance(end, HeadState) and end.position == stop]
-        scores = self._select_scores([state for state in arrived if state.trial in score])
-        return [self._outcome(end, scores) for end in trained]
+        states = [self._state(head) for head in heads]
+        data = self.training_data(states)
+        trained = train_segment(data, states, stop, seconds=seconds)
+        arrived = [
+            end.state
+            for end in trained
+            if isinstance(end, Trained)
+            and (end.has_learned or (end.trial in score and end.state.position == stop))
+        ]
+        found = self._worth(arrived, data)
+        return [_outcome(end, found, data.rows) for end in trained]
 
     def final(self, states: Sequence[bytes]) -> list[Final | Diverged]:
         """Answers on select and report, in one shared pass over each.
@@ -104,103 +115,115 @@ class Scanner:
         A head whose answers are no numbers has diverged.
         """
         loaded = [HeadState.from_bytes(state) for state in states]
-        answers = [self._answers(loaded, role) for role in (Role.SELECT, Role.REPORT)]
-        return [_final(state, *both) for state, *both in zip(loaded, *answers, strict=True)]
+        heads = [state.head(self._standard, at_best=True) for state in loaded]
+        select, report = (self._answers(heads, role) for role in (Role.SELECT, Role.REPORT))
+        return [_final(*each) for each in zip(loaded, heads, select, report, strict=True)]
+
+    def fresh(self, head: Start) -> HeadState:
+        """Heads on standard inputs start from the best constant answer, those of the source work from zero."""
+        constant_C = self._constant_C if head.config.reads_standard else None
+        return HeadState.fresh(head.trial, head.config, self.shape, constant_C)
 
     def _state(self, head: bytes | Start) -> HeadState:
-        if isinstance(head, Start):
-            return HeadState.fresh(head.trial, head.config, self.shape)
-        return HeadState.from_bytes(head)
+        return self.fresh(head) if isinstance(head, Start) else HeadState.from_bytes(head)
 
-    @cached_property
-    def _source(self) -> TrainSplit:
+    def training_data(self, states: Sequence[HeadState]) -> TrainingData:
+        """What these heads train on."""
+        inputs = self._inputs_of(states)
         split = train_split(self._store)
-        labels = np.stack(split.index_columns(["label"])["label"].to_numpy())
-        return TrainSplit(split=split, labels_ND=labels, kind=self._task.kind, seed=self._store.manifest.seed)
-
-    def _outcome(self, end: HeadState | Diverged, scores: dict[str, float | None]) -> Outcome:
-        if end.trial in scores and scores[end.trial] is None:
-            end = _without_answers(end)
-        if isinstance(end, Diverged):
-            return Outcome(trial=end.trial, position=end.position, rows=0, failure=str(end))
-        split, seed = self._source.split, self._source.seed
-        windows = end.config.training.rows(split.windows)
-        rows = rows_at(split.block_windows, rows=windows, position=end.position, seed=seed)
-        return Outcome(
-            trial=end.trial,
-            position=end.position,
-            rows=rows,
-            state=end.to_bytes(),
-            score=scores.get(end.trial),
+        return TrainingData(
+            rows=self._rows(split, inputs),
+            standard=self._standard,
+            labels_ND=self._labels_ND,
+            kind=self._task.kind,
+            judge=self._judge(Role.SELECT, inputs),
         )
 
-    def _select_scores(self, states: Sequence[HeadState]) -> dict[str, float | None]:
-        """None for a head whose answers are no numbers: its last step can be what breaks it."""
-        return {
-            state.trial: self._task.evaluate(self._select_index, logits).score
-            if _are_numbers(logits)
-            else None
-            for state, logits in zip(states, self._logits(states, Role.SELECT), strict=True)
-        }
+    def _inputs_of(self, states: Sequence[HeadState]) -> list[Inputs]:
+        kinds = {state.config.reads_standard for state in states}
+        return [self._standard if standard else None for standard in sorted(kinds)]
 
-    def _answers(self, states: Sequence[HeadState], role: Role) -> list[Answers | None]:
+    def _rows(self, split: StoreSplit, inputs: Sequence[Inputs]) -> Rows:
+        """Kept: what is in memory once is there for every segment."""
+        key = split.name, tuple(inputs)
+        if key not in self._opened:
+            self._opened[key] = open_rows(split, inputs, self._device)
+        return self._opened[key]
+
+    def _judge(self, role: Role, inputs: Sequence[Inputs]) -> Judge:
+        return Judge(self._store, role, [self._rows(split, inputs) for split in self._store.splits(role)])
+
+    @cached_property
+    def _labels_ND(self) -> np.ndarray:
+        return labels_of(train_split(self._store))
+
+    @cached_property
+    def _constant_C(self) -> Tensor:
+        return constant_answer(torch.from_numpy(self._labels_ND), self._task.kind, self._task.outputs)
+
+    @cached_property
+    def _standard(self) -> Standard:
+        statistics = self._store.statistics
+        return Standard.of(statistics.mean_LH, statistics.scale_LH).to(self._device)
+
+    def _worth(self, states: Sequence[HeadState], data: TrainingData) -> dict[str, Check | None]:
+        """On select, at its best check, or now where it had none; None where its answers are no numbers."""
+        found: dict[str, Check | None] = {state.trial: state.checks.best for state in states}
+        unchecked = [state for state in states if state.checks.best is None]
+        if unchecked:
+            verdicts = data.judge.judge([state.head(self._standard) for state in unchecked])
+            for state, verdict in zip(unchecked, verdicts, strict=True):
+                if verdict is not None:
+                    course = Course.of(state.config.training, data.rows.split.windows)
+                    found[state.trial] = data.check(course, state.position, verdict)
+        return found
+
+    def _answers(self, heads: Sequence[Head], role: Role) -> list[Answers | None]:
         """None for a head whose answers are no numbers."""
-        index = self._index(role)
-        ids = index["id"].to_pylist()
-        return [
-            _answers(ids, logits, self._task.evaluate(index, logits)) if _are_numbers(logits) else None
-            for logits in self._logits(states, role)
-        ]
-
-    def _logits(self, states: Sequence[HeadState], role: Role) -> list[list[np.ndarray]]:
-        """Of each head, over all splits of the role."""
-        if not states:
-            return []
-        heads = [state.head() for state in states]
-        by_split = [score_heads(heads, s, device=self._device) for s in self._store.splits(role)]
-        return [[row for part in parts for row in part] for parts in zip(*by_split, strict=True)]
-
-    def _index(self, role: Role) -> pa.Table:
-        return self._select_index if role == Role.SELECT else self._report_index
-
-    @cached_property
-    def _select_index(self) -> pa.Table:
-        return role_index(self._store, Role.SELECT)
-
-    @cached_property
-    def _report_index(self) -> pa.Table:
-        return role_index(self._store, Role.REPORT)
+        judge = self._judge(role, share_inputs(heads))
+        return [None if each is None else _answers(judge.ids, each) for each in judge.judge(heads)]
 
 
-def _answers(ids: list[str], logits: list[np.ndarray], evaluation: Evaluation) -> Answers:
+def _outcome(end: Trained | Diverged, found: Mapping[str, Check | None], rows: Rows) -> Outcome:
+    if isinstance(end, Trained) and end.trial in found and found[end.trial] is None:
+        end = Diverged(trial=end.trial, position=end.state.position, what="answers")
+    if isinstance(end, Diverged):
+        return Outcome(trial=end.trial, position=end.position, rows=0, failure=str(end))
+    state = end.state
+    return Outcome(
+        trial=end.trial,
+        position=state.position,
+        rows=rows.seen(state.config.training.rows(rows.split.windows), state.position),
+        state=state.to_bytes(),
+        has_learned=end.has_learned,
+        checks=end.checks,
+        found=found.get(end.trial),
+    )
+
+
+def _answers(ids: list[str], verdict: Verdict) -> Answers:
+    evaluation = verdict.evaluation
     return Answers(
         ids=ids,
-        logits=logits,
+        logits=verdict.logits,
+        loss=verdict.loss,
         score=evaluation.score,
         interval=evaluation.interval(),
         metrics=evaluation.metrics,
     )
 
 
-def _final(state: HeadState, select: Answers | None, report: Answers | None) -> Final | Diverged:
+def _final(state: HeadState, head: Head, select: Answers | None, report: Answers | None) -> Final | Diverged:
     if select is None or report is None:
-        return _without_answers(state)
+        return Diverged(trial=state.trial, position=state.position, what="answers")
     return Final(
         trial=state.trial,
         shape=state.shape,
-        weights=save(dict(state.weights)),
-        parameters=count_parameters(state.config.head, state.shape),
+        weights=save({name: tensor.cpu() for name, tensor in head.state_dict().items()}),
+        parameters=head.parameter_count(),
         select=select,
         report=report,
     )
-
-
-def _without_answers(end: HeadState | Diverged) -> Diverged:
-    return Diverged(trial=end.trial, position=end.position, what="answers")
-
-
-def _are_numbers(logits: Sequence[np.ndarray]) -> bool:
-    return all(np.isfinite(row).all() for row in logits)
 
 
 def _fed_live(store: Store, device: torch.device) -> Store:

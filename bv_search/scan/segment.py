@@ -1,94 +1,181 @@
 """A segment: rows [a, b) + K heads at a → K heads at b. One read, one widening, one device copy for all."""
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from operator import methodcaller
 
 import numpy as np
 import torch
 
-from bv_search.scan.batch import Batch, batches
+from bv_search.heads.inputs import Standard
+from bv_search.heads.pack import Pack
+from bv_search.scan.batch import Batch
+from bv_search.scan.checks import Check
+from bv_search.scan.course import Course
+from bv_search.scan.judge import Judge, Verdict
 from bv_search.scan.lanes import Lanes
 from bv_search.scan.learner import Learner
-from bv_search.scan.order import parts
 from bv_search.scan.outcome import Diverged
+from bv_search.scan.rows import Rows, RowsInMemory
 from bv_search.scan.state import HeadState
 from bv_search.scan.team import Team
-from bv_search.store.store import StoreSplit
 from bv_search.tasks.task import Kind
 
 SETTLING = 16  # micro-batches; 64 gave the same scores
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainSplit:
-    """What a segment reads: hidden states, labels, and the seed of later passes' block orders."""
+class TrainingData:
+    """What a segment reads: the rows of the train split and their labels; who judges heads on the way."""
 
-    split: StoreSplit
+    rows: Rows
+    standard: Standard
     labels_ND: np.ndarray
     kind: Kind
-    seed: int
+    judge: Judge
+
+    def check(self, course: Course, position: int, verdict: Verdict) -> Check:
+        rows = self.rows.seen(course.rows, position)
+        return Check(position=position, rows=rows, score=verdict.score, loss=verdict.loss)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trained:
+    """A head at the end of a segment, and the checks that it passed on the way."""
+
+    state: HeadState
+    checks: tuple[Check, ...]
+    has_learned: bool
+
+    @property
+    def trial(self) -> str:
+        return self.state.trial
 
 
 def train_segment(
-    source: TrainSplit,
-    states: Iterable[HeadState],
-    stop: int,
-    *,
-    device: torch.device,
-    seconds: float | None = None,
-) -> list[HeadState | Diverged]:
-    """Train all heads from their common position to `stop` (micro-batches), in one pass.
+    data: TrainingData, states: Iterable[HeadState], stop: int, *, seconds: float | None = None
+) -> list[Trained | Diverged]:
+    """Train all heads from their common position to `stop` (micro-batches), or until they have learned.
 
-    Once so many seconds are over, the micro-batch that they are at is their last.
+    Once so many seconds are over, the batch that they are at is their last.
     """
     end = float("inf") if seconds is None else time.monotonic() + seconds
-    learners = [Learner.attach(s, windows=source.split.windows, device=device) for s in states]
-    start = _common_start(learners, stop)
+    windows, device = data.rows.split.windows, data.rows.device
+    attach = partial(Learner.attach, windows=windows, standard=data.standard, device=device)
+    learners = [attach(state) for state in states]
+    _check_starts(learners, stop)
     diverged: dict[str, Diverged] = {}
-    rows = max(learner.rows for learner in learners)
-    with Lanes([learner.head for learner in learners], device) as lanes:
-        teams = [Team([learners[k] for k in group], source.kind) for group in lanes.groups]
-        for batch in _read(source, rows, start, stop, device):
-            labels_ND = torch.from_numpy(source.labels_ND[batch.windows]).to(device)
-            learn = methodcaller("learn", batch, labels_ND)
-            for lost in chain.from_iterable(lanes.run(learn, teams)):
-                diverged[lost.trial] = lost
-            if time.monotonic() >= end or all(team.is_empty for team in teams):
-                break
-    going = [learner for learner in learners if learner.trial not in diverged]
-    _settle(source, [learner for learner in going if learner.head.normed], rows, device)
-    return [diverged.get(n.trial) or n.detach() for n in learners]
+    for together in _by_step(data.rows, learners):
+        for lost in _Training(data, together, end).run(stop):
+            diverged[lost.trial] = lost
+    return [diverged.get(n.trial) or _trained(n) for n in learners]
 
 
-def _read(source: TrainSplit, rows: int, start: int, stop: int, device: torch.device) -> Iterator[Batch]:
-    split = source.split
-    plan = list(parts(split.block_windows, rows=rows, start=start, stop=stop, seed=source.seed))
-    return batches(split, plan, device=device)
+def _trained(learner: Learner) -> Trained:
+    checks = tuple(learner.new_checks)
+    return Trained(state=learner.detach(), checks=checks, has_learned=learner.has_learned)
 
 
-def _settle(source: TrainSplit, learners: Sequence[Learner], rows: int, device: torch.device) -> None:
-    """Measure batch norm's statistics with the weights as they are now, on the last micro-batches.
-
-    Those that were gathered while the weights moved belong to other weights: on MRPC an Xception that had
-    .62 of select right by its batches' own statistics had .39 by the running ones.
-    """
-    if not learners:
-        return
-    stop = learners[0].position
-    with Lanes([learner.head for learner in learners], device) as lanes:
-        teams = [Team([learners[k] for k in group], source.kind) for group in lanes.groups]
-        for number, batch in enumerate(_read(source, rows, max(0, stop - SETTLING), stop, device)):
-            lanes.run(methodcaller("settle", batch, number), teams)
+def _by_step(rows: Rows, learners: Sequence[Learner]) -> Iterable[list[Learner]]:
+    """Learners that take the same windows at once."""
+    together: dict[int, list[Learner]] = defaultdict(list)
+    for learner in learners:
+        together[rows.step_windows(learner.config.training.batch)].append(learner)
+    return together.values()
 
 
-def _common_start(learners: Sequence[Learner], stop: int) -> int:
+def _check_starts(learners: Sequence[Learner], stop: int) -> None:
     """All heads of a segment read the same rows: they may differ in length only within the first pass."""
-    starts = {learner.position for learner in learners}
-    assert len(starts) == 1, "heads of a segment stand at one position"
-    assert stop <= min(learner.total for learner in learners), "a segment ends before any head's end"
-    same = len({learner.rows for learner in learners}) == 1
-    assert same or stop <= min(learner.pass_length for learner in learners), "different data after one pass"
-    return starts.pop()
+    courses = [learner.course for learner in learners]
+    assert len({learner.position for learner in learners}) == 1, "heads of a segment stand at one position"
+    assert stop <= min(course.end for course in courses), "a segment ends before any head's end"
+    same = len({course.rows for course in courses}) == 1
+    assert same or stop <= min(course.pass_length for course in courses), "different data after one pass"
+
+
+class _Training:
+    """Learners of one batch size on their way through a segment."""
+
+    def __init__(self, data: TrainingData, learners: Sequence[Learner], end: float) -> None:
+        self._data, self._learners, self._end = data, learners, end
+        self._rows = max(learner.course.rows for learner in learners)
+        self._batch = learners[0].config.training.batch
+
+    def run(self, stop: int) -> list[Diverged]:
+        """From border to border of their courses; at each, those that are due for a check are judged."""
+        diverged: list[Diverged] = []
+        with Lanes([learner.head for learner in self._learners], self._data.rows.device) as lanes:
+            teams = [Team([self._learners[k] for k in group], self._data.kind) for group in lanes.groups]
+            position = self._learners[0].position
+            while position < stop and (live := _live(teams)):
+                until = min(stop, *(learner.course.next_border(position) for learner in live))
+                diverged += self._learn(lanes, teams, position, until)
+                position = until if self._end > time.monotonic() else stop  # no more where the time is up
+                self._arrive(teams, until, is_last=position == stop)
+        return diverged
+
+    def _learn(self, lanes: Lanes, teams: Sequence[Team], start: int, stop: int) -> list[Diverged]:
+        """All lanes at a batch that was read for them all, or each at its own, where rows are in memory."""
+        rows = self._data.rows
+        if isinstance(rows, RowsInMemory):
+            work = partial(self._learn_alone, start=start, stop=stop)
+            return list(chain.from_iterable(lanes.run(work, teams)))
+        diverged: list[Diverged] = []
+        for batch in rows.stretch(self._rows, start, stop, self._batch):
+            learn = methodcaller("learn", batch, self._labels(batch))
+            diverged += chain.from_iterable(lanes.run(learn, teams))
+            if time.monotonic() >= self._end or all(team.is_empty for team in teams):
+                break
+        return diverged
+
+    def _learn_alone(self, team: Team, *, start: int, stop: int) -> list[Diverged]:
+        diverged: list[Diverged] = []
+        for batch in self._data.rows.stretch(self._rows, start, stop, self._batch):
+            diverged += team.learn(batch, self._labels(batch))
+            if time.monotonic() >= self._end or team.is_empty:
+                break
+        return diverged
+
+    def _labels(self, batch: Batch) -> torch.Tensor:
+        return torch.from_numpy(self._data.labels_ND[batch.windows]).to(self._data.rows.device)
+
+    def _arrive(self, teams: Sequence[Team], position: int, *, is_last: bool) -> None:
+        """Judge those whose check is here; those that have learned leave."""
+        due = [n for n in _live(teams) if n.position == position and n.course.is_check(position)]
+        settling = _live(teams) if is_last else due
+        if any(learner.head.normed for learner in settling):
+            self._settle([learner for learner in settling if learner.head.normed])
+        verdicts = self._data.judge.judge([learner.head for learner in due])
+        for learner, verdict in zip(due, verdicts, strict=True):
+            if verdict is not None:  # answers that are no numbers are found where the head is scored
+                learner.judged(self._data.check(learner.course, position, verdict))
+        done = {learner.trial for learner in due if learner.has_learned}
+        for team in teams:
+            team.dismiss(done)
+
+    def _settle(self, learners: Sequence[Learner]) -> None:
+        """Measure batch norm's statistics with the weights as they are now, on the last micro-batches.
+
+        Those that were gathered while the weights moved belong to other weights: on MRPC an Xception that had
+        .62 of select right by its batches' own statistics had .39 by the running ones.
+        """
+        stop, rows = learners[0].position, self._data.rows
+        with Lanes([learner.head for learner in learners], rows.device) as lanes:
+            packs = [Pack([learners[k].head for k in group]) for group in lanes.groups]
+            last = rows.stretch(self._rows, max(0, stop - SETTLING), stop, self._batch)
+            for number, batch in enumerate(last):
+                lanes.run(partial(_gather_statistics, batch, number), packs)
+
+
+@torch.no_grad()
+def _gather_statistics(batch: Batch, number: int, pack: Pack) -> None:
+    """Batch norm's, and nothing is learned."""
+    pack(batch.states, batch.lengths_N, step=number)
+
+
+def _live(teams: Iterable[Team]) -> list[Learner]:
+    return [learner for team in teams for learner in team.learners]

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Self
 
 from safetensors.torch import load, save
@@ -11,7 +11,12 @@ from torch import Tensor, zeros_like
 from bv_search.errors import HeadError
 from bv_search.heads.config import HeadShape
 from bv_search.heads.head import Head
+from bv_search.heads.inputs import Standard
+from bv_search.scan.checks import Checks
 from bv_search.scan.trial import TrialConfig
+
+
+PARTS = ("weights", "mean", "square", "gradient", "best_weights")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,14 +27,21 @@ class HeadState:
     position: int  # micro-batches seen
     steps: int  # of the optimiser
     pending: int  # windows whose gradients wait for the next step
-    weights: Mapping[str, Tensor]  # and the running statistics of batch norm
+    checks: Checks = field(default_factory=Checks)
+    weights: Mapping[str, Tensor]  # and the running statistics of batch norm; inputs are the store's
     mean: Mapping[str, Tensor]  # Adam's first moment
     square: Mapping[str, Tensor]  # Adam's second moment
     gradient: Mapping[str, Tensor]  # of the pending windows
+    best_weights: Mapping[str, Tensor] = field(default_factory=dict)  # at the best check, if there was one
 
     @classmethod
-    def fresh(cls, trial: str, config: TrialConfig, shape: HeadShape) -> Self:
+    def fresh(
+        cls, trial: str, config: TrialConfig, shape: HeadShape, constant_C: Tensor | None = None
+    ) -> Self:
+        """Before its first segment. `constant_C` is the best constant answer, for its bias to start from."""
         head = Head(config.head, shape).initialise(config.training.seed)
+        if constant_C is not None:
+            head.bias_C.data.copy_(constant_C)
         zeros = {name: zeros_like(parameter.data) for name, parameter in head.named_parameters()}
         return cls(
             trial=trial,
@@ -44,14 +56,15 @@ class HeadState:
             gradient={},
         )
 
-    def head(self) -> Head:
+    def head(self, standard: Standard, *, at_best: bool = False) -> Head:
+        """As it stands, or with the best weights that it had. `standard` is the store's."""
         head = Head(self.config.head, self.shape)
-        head.load_state_dict(dict(self.weights))
+        head.load_state_dict(dict(self.best_weights if at_best and self.best_weights else self.weights))
+        head.inputs = standard if self.config.reads_standard else None
         return head
 
     def to_bytes(self) -> bytes:
-        parts = {"weights": self.weights, "mean": self.mean, "square": self.square, "gradient": self.gradient}
-        tensors = {f"{part}/{name}": t for part, named in parts.items() for name, t in named.items()}
+        tensors = {f"{part}/{name}": t for part in PARTS for name, t in getattr(self, part).items()}
         about = {
             "trial": self.trial,
             "config": self.config.to_json(),
@@ -59,6 +72,7 @@ class HeadState:
             "position": self.position,
             "steps": self.steps,
             "pending": self.pending,
+            "checks": self.checks.to_json(),
         }
         data: bytes = save(tensors, metadata={"state": json.dumps(about)})
         return data
@@ -66,7 +80,7 @@ class HeadState:
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         about = json.loads(_metadata(data)["state"])
-        parts: dict[str, dict[str, Tensor]] = {"weights": {}, "mean": {}, "square": {}, "gradient": {}}
+        parts: dict[str, dict[str, Tensor]] = {part: {} for part in PARTS}
         for key, tensor in load(data).items():
             part, _, name = key.partition("/")
             parts[part][name] = tensor
@@ -77,11 +91,18 @@ class HeadState:
             position=about["position"],
             steps=about["steps"],
             pending=about["pending"],
+            checks=Checks.from_json(about["checks"]),
             weights=parts["weights"],
             mean=parts["mean"],
             square=parts["square"],
             gradient=parts["gradient"],
+            best_weights=parts["best_weights"],
         )
+
+
+def own_weights(head: Head) -> dict[str, Tensor]:
+    """Without the numbers of its inputs, which all heads on a store share."""
+    return {name: tensor for name, tensor in head.state_dict().items() if not name.startswith("inputs.")}
 
 
 def _metadata(data: bytes) -> dict[str, str]:

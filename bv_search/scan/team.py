@@ -1,12 +1,12 @@
-"""A team: learners that go through a micro-batch as one pack."""
+"""A team: learners that go through a batch as one pack."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import torch
 from torch import Tensor
 
 from bv_search.heads.pack import Pack
-from bv_search.scan import adam
+from bv_search.scan.adam import Adam
 from bv_search.scan.batch import Batch
 from bv_search.scan.learner import Learner
 from bv_search.scan.loss import LOSSES
@@ -20,11 +20,15 @@ class Team:
         self._keep(learners)
 
     @property
+    def learners(self) -> list[Learner]:
+        return list(self._learners)
+
+    @property
     def is_empty(self) -> bool:
         return not self._learners
 
     def learn(self, batch: Batch, labels_ND: Tensor) -> list[Diverged]:
-        """One micro-batch, and an optimiser's step where one is due; learners that diverged leave."""
+        """One batch, and an optimiser's step where one is due; learners that diverged leave."""
         if self.is_empty:
             return []
         finite = self._accumulate(batch, labels_ND).isfinite().tolist()
@@ -34,30 +38,32 @@ class Team:
             if not is_finite
         ]
         if lost:
-            self._keep([n for n, is_finite in zip(self._learners, finite, strict=True) if is_finite])
+            self.dismiss({each.trial for each in lost})
         for learner in self._learners:
             learner.saw(len(batch.lengths_N))
         if due := [learner for learner in self._learners if learner.due]:
-            adam.step(due)
+            self._adam.step(due)
         return lost
+
+    def dismiss(self, trials: Collection[str]) -> None:
+        """These have learned, or diverged; the others go on."""
+        left = [learner for learner in self._learners if learner.trial not in trials]
+        if len(left) < len(self._learners):
+            self._keep(left)
 
     def _accumulate(self, batch: Batch, labels_ND: Tensor) -> Tensor:
         """Add this batch's gradients to each head's; the sum of its losses, for each head."""
-        outputs = self._pack(batch.hidden_LTH, batch.lengths_N, step=self._learners[0].position)
+        outputs = self._pack(batch.states, batch.lengths_N, step=self._learners[0].position)
         logits = torch.stack(outputs, dim=1).transpose(0, 1)  # as losses and packs keep them in memory
         losses_K = LOSSES[self._kind](logits, batch.lengths_N, labels_ND, self._smoothing(logits.device))
         torch.autograd.backward(losses_K.sum())
         return losses_K.detach()
 
-    @torch.no_grad()
-    def settle(self, batch: Batch, number: int) -> None:
-        """Gather the statistics of batch norm, and learn nothing."""
-        self._pack(batch.hidden_LTH, batch.lengths_N, step=number)
-
     def _keep(self, learners: Sequence[Learner]) -> None:
         self._learners = list(learners)
         if self._learners:
             self._pack = Pack([learner.head for learner in self._learners])
+            self._adam = Adam(self._learners)
 
     def _smoothing(self, device: torch.device) -> Tensor | None:
         shares = [learner.config.training.label_smoothing for learner in self._learners]

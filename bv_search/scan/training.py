@@ -9,6 +9,7 @@ from bv_search.errors import SpaceError
 from bv_search.store.layout import MICRO_BATCH
 
 Schedule = Literal["constant", "linear", "cosine"]
+AUTO: Literal["auto"] = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,12 +17,13 @@ class TrainingConfig:
     learning_rate: float = 1e-3  # of Adam, after warm-up
     weight_decay: float = 0.0  # decoupled
     batch: int = MICRO_BATCH  # windows a step, a multiple of the micro-batch
-    warmup: float = 0.0  # fraction of all rows over which the rate rises from zero
-    schedule: Schedule = "constant"  # after warm-up
+    warmup: float = 0.0  # fraction of the longest course over which the rate rises from zero
+    schedule: Schedule = "constant"  # after warm-up, over the longest course
     dropout: float = 0.0  # share of the features that the dense layer misses
     label_smoothing: float = 0.0  # share of the target that is spread evenly; regression has none
     seed: int = 0  # of the first weights, and of dropout
-    epochs: int = 1  # passes over the head's share of the data
+    passes: int | Literal["auto"] = AUTO  # over the head's share of the data; auto: until it has learned
+    patience: int = 6  # of auto: checks without a gain before a head has learned
     data_fraction: float = 1.0  # the first f of the store's rows, a uniform sample of them
 
     def __post_init__(self) -> None:
@@ -30,15 +32,13 @@ class TrainingConfig:
 
     def _check(self, name: str, hint: Any) -> None:
         value, expected = getattr(self, name), EXPECTED.get(name)
-        if get_args(hint):
+        if name == "passes":
+            good = value == AUTO or _is_count(name, value)
+        elif get_args(hint):
             good = value in get_args(hint)
             expected = ", ".join(get_args(hint))
         elif hint is int:
-            good = (
-                type(value) is int
-                and value >= MINIMUM[name]
-                and (name != "batch" or value % MICRO_BATCH == 0)
-            )
+            good = _is_count(name, value)
         else:
             good = type(value) in (int, float) and math.isfinite(value) and RANGES[name](value)
         if not good:
@@ -57,7 +57,7 @@ class TrainingConfig:
         return min(windows, math.ceil(share / MICRO_BATCH) * MICRO_BATCH)
 
     def rate_at(self, done: float) -> float:
-        """The learning rate after the fraction `done` of all rows."""
+        """The learning rate after the fraction `done` of the longest course."""
         if done < self.warmup:
             return self.learning_rate * done / self.warmup
         rest = (done - self.warmup) / (1.0 - self.warmup)
@@ -70,6 +70,10 @@ class TrainingConfig:
                 return self.learning_rate * 0.5 * (1.0 + math.cos(math.pi * rest))
 
 
+def _is_count(name: str, value: object) -> bool:
+    return type(value) is int and value >= MINIMUM[name] and (name != "batch" or value % MICRO_BATCH == 0)
+
+
 EXPECTED = {
     "learning_rate": "a number above 0",
     "weight_decay": "a number, 0 or above",
@@ -78,10 +82,11 @@ EXPECTED = {
     "dropout": "a number from 0 to below 1",
     "label_smoothing": "a number from 0 to below 1",
     "seed": "a whole number, 0 or above",
-    "epochs": "a whole number above 0",
+    "passes": "auto, or a whole number above 0",
+    "patience": "a whole number above 0",
     "data_fraction": "a number above 0 and up to 1",
 }
-MINIMUM = {"batch": MICRO_BATCH, "seed": 0, "epochs": 1}
+MINIMUM = {"batch": MICRO_BATCH, "seed": 0, "passes": 1, "patience": 1}
 RANGES = {
     "learning_rate": lambda value: value > 0,
     "weight_decay": lambda value: value >= 0,

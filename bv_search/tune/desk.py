@@ -1,19 +1,22 @@
 """The desk: takes parked heads in, sends packs out to the scan workers, writes down what comes back."""
 
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
 from bv_search.command import Progress
 from bv_search.run.trial import DONE, STOPPED
+from bv_search.scan.checks import Check
+from bv_search.scan.ladder import LadderRung
 from bv_search.scan.outcome import Diverged, Final, Outcome, Start
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.budget import Budget
 from bv_search.tune.crew import Crew, Job, Lost
 from bv_search.tune.pool import Order, Pool, Waiting
 from bv_search.tune.recorder import Recorder
+from bv_search.tune.resume import Past
 from bv_search.tune.rungs import Rungs
 from bv_search.tune.thin_trial import FAILURE, TRIAL, News
 
@@ -25,6 +28,14 @@ class Scoring:
     """Heads at the end of their way that are scored together."""
 
     trials: list[str]
+    losses: int = 0  # of workers that were at it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Climb:
+    """Rungs of the ladder that are solved together."""
+
+    heads: tuple[Start, ...]
     losses: int = 0  # of workers that were at it
 
 
@@ -50,17 +61,23 @@ class Desk:
         self._best: float | None = None
         self._configs: dict[str, TrialConfig] = {}
         self._positions: dict[str, int] = {}
+        self._learned: set[str] = set()
         self._halted: dict[str, str] = {}
         self._failed: set[str] = set()
         self._orphaned: Counter[str] = Counter()
         self.scan_seconds = 0.0
 
-    def known(self, trial: str, config: Mapping[str, Any], position: int, status: str | None) -> None:
+    def known(self, past: Past) -> None:
         """A trial of an earlier session: where its head stands, and whether its training is over."""
-        self._configs[trial] = TrialConfig.from_json(config)
-        self._positions[trial] = position
-        if status:
-            self._halted[trial] = status
+        self._configs[past.trial] = past.typed_config
+        self._positions[past.trial] = past.position
+        if past.has_learned:
+            self._learned.add(past.trial)
+        if past.status:
+            self._halted[past.trial] = past.status
+
+    def config(self, trial: str) -> TrialConfig:
+        return self._configs[trial]
 
     def park(self, trial: str, config: Mapping[str, Any]) -> None:
         if trial not in self._configs:
@@ -69,9 +86,16 @@ class Desk:
         del self._orphaned[trial]
         self._wait(trial)
 
-    def news(self, trial: str, score: float | None) -> News:
-        """What its trial is to report: the score that its head has where it stands."""
-        return {"score": score, "position": self._positions[trial], "done": self._is_done(trial)}
+    def news(self, trial: str, found: Check) -> News:
+        """What its trial is to report: what its head is worth where it stands."""
+        where = {"position": self._positions[trial], "done": self._is_done(trial)}
+        return {"score": found.score, "loss": found.loss, "rows": found.rows, **where}
+
+    def climb(self, rungs: Sequence[LadderRung]) -> None:
+        """Have the rungs solved, beside whatever else comes first."""
+        heads = tuple(Start(trial=rung.trial, config=rung.config) for rung in rungs)
+        self._configs |= {head.trial: head.config for head in heads}
+        self._submit_climb(Climb(heads=heads))
 
     def halt(self, trial: str) -> None:
         """Its training is over: it came to its end, or was stopped with what it has learned.
@@ -127,6 +151,9 @@ class Desk:
         """
         news: dict[str, News] = {}
         for end in self._crew.finished(wait=wait):
+            if isinstance(end.job.about, Climb):
+                self._climbed(end.job.about, end.result)
+                continue
             order: Order = end.job.about
             self.scan_seconds += end.seconds
             if isinstance(end.result, Lost):
@@ -174,6 +201,23 @@ class Desk:
     def _record_final(self, final: Final) -> None:
         self._recorder.finished(final, self._configs[final.trial], self._halted.pop(final.trial))
 
+    def _submit_climb(self, climb: Climb) -> None:
+        self._crew.submit(Job(method="solve", arguments=(climb.heads,), about=climb))
+
+    def _climbed(self, climb: Climb, result: list[Final | Diverged] | Lost) -> None:
+        """A worker that died was not to blame the first time."""
+        if not isinstance(result, Lost):
+            for final in result:
+                if isinstance(final, Diverged):
+                    self.fail(final.trial, str(final))
+                else:
+                    self._recorder.finished(final, self._configs[final.trial], DONE)
+        elif result.worker_died and climb.losses + 1 < ATTEMPTS:
+            self._submit_climb(replace(climb, losses=climb.losses + 1))
+        else:
+            for head in climb.heads:
+                self.fail(head.trial, result.reason)
+
     def _show(self) -> None:
         heads = sum(len(job.about.heads) for job in self._crew.running)
         best = "" if self._best is None else f", best select {self._best:.4f}"
@@ -188,7 +232,8 @@ class Desk:
         self._pool.park(Waiting(trial=trial, config=self._configs[trial], position=position))
 
     def _is_done(self, trial: str) -> bool:
-        return self._positions[trial] >= self._rungs.end(self._configs[trial])
+        at_end = self._positions[trial] >= self._rungs.course(self._configs[trial]).end
+        return at_end or trial in self._learned
 
     def _head(self, waiting: Waiting) -> bytes | Start:
         if waiting.position == 0:
@@ -201,12 +246,14 @@ class Desk:
             return {trial: self._failure(trial, outcome.failure)}
         self._positions[trial] = outcome.position
         self._recorder.segment(outcome, seconds)
-        if trial not in order.score or outcome.position < order.stop:
+        if outcome.has_learned:
+            self._learned.add(trial)
+        if outcome.found is None:
             self._wait(trial)
             return {}
-        if outcome.score is not None:
-            self._best = max(outcome.score, self._best if self._best is not None else outcome.score)
-        return {trial: self.news(trial, outcome.score)}
+        score = outcome.found.score
+        self._best = score if self._best is None else max(score, self._best)
+        return {trial: self.news(trial, outcome.found)}
 
     def _lost(self, order: Order, lost: Lost) -> dict[str, News]:
         """Heads are as they were before the segment: try again, apart if it cannot be done together."""

@@ -14,6 +14,7 @@ from bv_search.heads.config.published import published_percent
 from bv_search.heads.head import Head, count_parameters
 from bv_search.heads.pack import Pack
 from bv_search.run.trial import percent_of
+from bv_search.scan.course import Course
 from bv_search.scan.ground import head_shape
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import LIVE
@@ -121,9 +122,8 @@ def estimate(
 ) -> dict[str, Any]:
     """Bytes and seconds for one pack of the space's average head, by a few measured micro-batches."""
     train = store.splits("train")[0]
-    passes = (
-        float(np.mean([c.training.epochs * c.training.rows(train.windows) for c in configs])) / train.windows
-    )
+    courses = [Course.of(config.training, train.windows) for config in configs]
+    passes = float(np.mean([course.passes * course.rows for course in courses])) / train.windows
     parameters = float(np.mean([head.parameters for head in heads]))
     batches = passes * train.windows / MICRO_BATCH
     predictions = sum(s.entry.tokens for role in ("select", "report") for s in store.splits(role))
@@ -147,6 +147,6 @@ def _seconds_per_batch(store: Store, heads: Sequence[HeadSize]) -> float:
     pack = Pack([Head(size.config, shape).initialise(0) for size in sample])
     for _ in range(2):  # the first one pays for what is made once
         begun = time.perf_counter()
-        torch.autograd.backward(torch.stack([out.sum() for out in pack(hidden_LTH, lengths_N)]).sum())
+        torch.autograd.backward(torch.stack([out.sum() for out in pack({None: hidden_LTH}, lengths_N)]).sum())
         seconds = time.perf_counter() - begun
     return seconds / len(sample)

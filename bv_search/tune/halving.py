@@ -4,27 +4,44 @@ Ray's ASHA judges a head by those that reported before it. Heads of a pack come 
 first, it kept one of 32; told worst first, all. Here a rung knows all their scores before it judges one.
 """
 
+from collections import defaultdict
+from collections.abc import Collection
 from math import ceil
 from typing import Any
 
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
-from bv_search.tune.rungs import REDUCTION, Rungs
+from bv_search.scan.checks import Check
+from bv_search.scan.trial import TrialConfig
+from bv_search.tune.rungs import REDUCTION, Rivals, Rungs
 from bv_search.tune.thin_trial import TRIAL
+
+Place = tuple[Rivals, int]
 
 
 class Halving(FIFOScheduler):
     """Without rungs, every head goes on to its end."""
 
-    def __init__(self, rungs: Rungs) -> None:
+    def __init__(self, rungs: Rungs, spared: Collection[str] = ()) -> None:
+        """`spared` go on to their end whatever they score, and are no measure for others."""
         super().__init__()
-        self._scores: dict[int, dict[str, float]] = {position: {} for position in rungs.positions}
+        self._rungs = rungs
+        self._spared = frozenset(spared)
+        self._rivals: dict[str, Rivals] = {}
+        self._ranks: dict[Place, dict[str, tuple[float, float]]] = defaultdict(dict)
 
-    def hear(self, trial: str, position: int, score: float) -> None:
-        """What a head scored where it stands, before any that came there with it is judged."""
-        if position in self._scores:
-            self._scores[position][trial] = score
+    def hear(self, trial: str, config: TrialConfig, found: Check, *, position: int, done: bool) -> None:
+        """What a head is worth where it stands, before any that came there with it is judged.
+
+        One that has come to its end is compared at all rungs that it need not go to, too.
+        """
+        if trial in self._spared:
+            return
+        rivals = self._rivals[trial] = self._rungs.rivals(config)
+        for rung in self._rungs.of(config):
+            if rung == position or (done and rung > position):
+                self._ranks[rivals, rung][trial] = found.rank
 
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
         goes_on = self.goes_on(trial.config[TRIAL], result["position"])
@@ -32,8 +49,8 @@ class Halving(FIFOScheduler):
 
     def goes_on(self, trial: str, position: int) -> bool:
         """Of equal heads all or none."""
-        scores = self._scores.get(position, {})
-        if trial not in scores:
+        ranks = self._ranks.get((self._rivals[trial], position), {}) if trial in self._rivals else {}
+        if trial not in ranks:
             return True
-        better = sum(score > scores[trial] for score in scores.values())
-        return better < ceil(len(scores) / REDUCTION)
+        better = sum(rank > ranks[trial] for rank in ranks.values())
+        return better < ceil(len(ranks) / REDUCTION)

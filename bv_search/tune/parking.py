@@ -12,6 +12,7 @@ from typing import Any
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import TrialScheduler
 
+from bv_search.scan.checks import Check
 from bv_search.tune.desk import Desk
 from bv_search.tune.halving import Halving
 from bv_search.tune.lot import PROCESSES, Lot
@@ -84,7 +85,9 @@ class Parking(TrialScheduler):
     def _hear(self, news: dict[str, News]) -> None:
         for trial, heard in news.items():
             if FAILURE not in heard:
-                self._inner.hear(trial, heard["position"], heard["score"])
+                position, done = heard["position"], heard["done"]
+                found = Check(position=position, rows=heard["rows"], score=heard["score"], loss=heard["loss"])
+                self._inner.hear(trial, self._desk.config(trial), found, position=position, done=done)
         self._news |= news
 
     def _wake(self, tune_controller: Any) -> Trial | None:

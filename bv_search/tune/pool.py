@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
-from bv_search.scan.order import pass_length
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.rungs import Rungs
 
@@ -82,8 +81,8 @@ class Pool:
 
     def _own_data(self, head: Waiting) -> int:
         """Within the first pass all prefixes agree; later passes are shuffled by their own length."""
-        rows = self._rungs.rows(head.config)
-        return rows if head.position >= pass_length(rows) else 0
+        course = self._rungs.course(head.config)
+        return course.rows if head.position >= course.pass_length else 0
 
     def _take(self, heads: Sequence[Waiting]) -> Order:
         for head in heads:
@@ -94,5 +93,6 @@ class Pool:
 
     def _common_stop(self, heads: Sequence[Waiting]) -> int:
         stop = min(self._rungs.next_stop(head.position, head.config) for head in heads)
-        rows = {self._rungs.rows(head.config) for head in heads}
-        return stop if len(rows) == 1 else min(stop, *(pass_length(n) for n in rows))
+        courses = [self._rungs.course(head.config) for head in heads]
+        same = len({course.rows for course in courses}) == 1
+        return stop if same else min(stop, *(course.pass_length for course in courses))

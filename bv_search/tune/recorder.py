@@ -32,8 +32,10 @@ class Recorder:
         self._mirrored = 0.0
         self._pause = MIRROR_SECONDS
 
-    def suggested(self, trial: str, config: Mapping[str, Any]) -> None:
-        self._append("suggest", trial, config=dict(config))
+    def suggested(self, trial: str, config: Mapping[str, Any], rung: str | None = None) -> None:
+        """By the searcher, or as a rung of the ladder."""
+        more = {} if rung is None else {"rung": rung}
+        self._append("suggest", trial, config=dict(config), **more)
 
     def segment(self, outcome: Outcome, seconds: float) -> None:
         """A head's state on the disk, then the event that makes it count, then the old state gone."""
@@ -44,7 +46,9 @@ class Recorder:
             outcome.trial,
             position=outcome.position,
             rows=outcome.rows,
-            score=outcome.score,
+            found=None if outcome.found is None else asdict(outcome.found),
+            checks=[asdict(check) for check in outcome.checks],
+            has_learned=outcome.has_learned,
             seconds=seconds,
         )
         self._forget_states(outcome.trial, keep=outcome.position)
@@ -71,6 +75,7 @@ class Recorder:
             final.trial,
             status=status,
             score=final.select.score,
+            loss=final.select.loss,
             parameters=final.parameters,
             report=_report_json(final.report),
         )
@@ -104,6 +109,7 @@ class Recorder:
         head: HeadConfig = config.head
         return {
             "head": head.to_json(),
+            "inputs": config.inputs,
             "shape": asdict(final.shape),
             "trial": final.trial,
             "training": config.training.to_json(),

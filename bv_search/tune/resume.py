@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bv_search.run.trial import FAILED
+from bv_search.scan.checks import Check
+from bv_search.scan.trial import TrialConfig
 from bv_search.tune.space import Config
 
 
@@ -14,8 +16,10 @@ class Past:
 
     trial: str
     config: Config
+    rung: str | None = None  # of the ladder, where no search proposed it
     position: int = 0  # of its saved state
-    scores: list[tuple[int, float]] = field(default_factory=list)  # position, select score
+    found: list[tuple[int, Check]] = field(default_factory=list)  # where it stood, and its worth there
+    has_learned: bool = False
     status: str | None = None  # how its training ended, if it did
     finished: bool = False  # its answers are written
 
@@ -24,14 +28,18 @@ class Past:
         return self.status is None
 
     @property
-    def unheard(self) -> float | None:
-        """The score of the head as it stands, which its trial did not live to report."""
-        scored = self.is_live and self.scores and self.scores[-1][0] == self.position
-        return self.scores[-1][1] if scored else None
+    def typed_config(self) -> TrialConfig:
+        return TrialConfig.from_json(self.config)
+
+    @property
+    def unheard(self) -> Check | None:
+        """What the head is worth as it stands, which its trial did not live to report."""
+        scored = self.is_live and self.found and self.found[-1][0] == self.position
+        return self.found[-1][1] if scored else None
 
     @property
     def score(self) -> float | None:
-        return self.scores[-1][1] if self.scores and self.status != FAILED else None
+        return self.found[-1][1].score if self.found and self.status != FAILED else None
 
 
 def read_past(events: Sequence[Mapping[str, Any]]) -> list[Past]:
@@ -40,12 +48,15 @@ def read_past(events: Sequence[Mapping[str, Any]]) -> list[Past]:
     for event in events:
         match event["event"]:
             case "suggest":
-                past[event["trial"]] = Past(trial=event["trial"], config=event["config"])
+                past[event["trial"]] = Past(
+                    trial=event["trial"], config=event["config"], rung=event.get("rung")
+                )
             case "segment":
                 trial = past[event["trial"]]
                 trial.position = event["position"]
-                if event["score"] is not None:
-                    trial.scores.append((event["position"], event["score"]))
+                trial.has_learned = event["has_learned"]
+                if event["found"] is not None:
+                    trial.found.append((event["position"], Check(**event["found"])))
             case "halt":
                 past[event["trial"]].status = event["status"]
             case "finish":

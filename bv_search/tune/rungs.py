@@ -1,15 +1,19 @@
 """Where heads stop to be compared: positions, in micro-batches, at which a segment ends."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from math import ceil
 
-from bv_search.scan.order import pass_length
+from bv_search.scan.course import Course
 from bv_search.scan.trial import TrialConfig
+from bv_search.store.layout import MICRO_BATCH
 
 REDUCTION = 3  # one head of so many goes on
-RUNGS = 2  # before the end
-FLOOR = 48  # micro-batches: fewer steps do not tell heads apart
+FLOOR = 48  # steps: fewer do not tell heads apart
+
+Rivals = tuple[float, int | str]
+"""What heads must have in common to be compared on the way: data fraction and passes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,36 +21,49 @@ class Rungs:
     """A head's stops are the rungs below its own end, and that end."""
 
     windows: int  # of the train split
-    positions: tuple[int, ...]
-    last: int  # the end of the longest head
+    floor: int | None  # micro-batches before the first rung; None: there are no rungs
+    at_borders: bool  # of courses alone, where a step takes a whole batch
 
-    def rows(self, config: TrialConfig) -> int:
-        """Windows of one pass of a head."""
-        return config.training.rows(self.windows)
-
-    def end(self, config: TrialConfig) -> int:
-        return pass_length(self.rows(config)) * config.training.epochs
+    def course(self, config: TrialConfig) -> Course:
+        return Course.of(config.training, self.windows)
 
     def next_stop(self, position: int, config: TrialConfig) -> int:
-        end = self.end(config)
-        return min([rung for rung in self.positions if position < rung < end], default=end)
+        return next((rung for rung in self.of(config) if rung > position), self.course(config).end)
+
+    def of(self, config: TrialConfig) -> list[int]:
+        """A pass, its thirds and its triples, as far as they lie between the first rung and the end."""
+        if self.floor is None:
+            return []
+        course = self.course(config)
+        places = (self._snap(place, course) for place in _powers(course.pass_length, self.floor))
+        rungs = []
+        for place in places:
+            if place >= course.end:
+                break
+            rungs.append(place)
+        return list(dict.fromkeys(rungs))
+
+    def rivals(self, config: TrialConfig) -> Rivals:
+        """Heads that read other rows, or for another fixed number of passes, answer another question."""
+        return config.training.data_fraction, config.training.passes
+
+    def _snap(self, place: int, course: Course) -> int:
+        """To where steps of any batch end; the checks of a course are such places, and as good as its thirds."""
+        begins = place < course.next_border(0) and not self.at_borders
+        return place if begins or course.is_border(place) else course.next_border(place)
 
 
-def plan_rungs(configs: Iterable[TrialConfig], windows: int, *, halving: bool) -> Rungs:
-    """Rungs for whatever heads a space can draw; none without a scheduler that would use them.
-
-    The longest head has the most data of any and the most passes of any: both are drawn by themselves.
-    """
-    trainings = [config.training for config in configs]
-    rows = max(training.rows(windows) for training in trainings)
-    last = pass_length(rows) * max(training.epochs for training in trainings)
-    positions = _halvings(last) if halving else ()
-    return Rungs(windows=windows, positions=positions, last=last)
+def _powers(unit: int, floor: int) -> Iterator[int]:
+    """unit / 9, unit / 3, unit, 3 unit, 9 unit, …: all that reach the floor."""
+    parts = 1
+    while ceil(unit / (parts * REDUCTION)) >= floor:
+        parts *= REDUCTION
+    places = (ceil(unit * REDUCTION**n / parts) for n in count())
+    return (place for place in places if place >= floor)
 
 
-def _halvings(last: int) -> tuple[int, ...]:
-    for count in range(RUNGS, 0, -1):
-        first = ceil(last / REDUCTION**count)
-        if FLOOR <= first < last:
-            return tuple(first * REDUCTION**n for n in range(count))
-    return ()
+def plan_rungs(configs: Iterable[TrialConfig], windows: int, *, halving: bool, one_token: bool) -> Rungs:
+    """For whatever heads a space can draw; none without a scheduler that would use them."""
+    batch = max(config.training.batch for config in configs)
+    floor = FLOOR * batch // MICRO_BATCH if halving else None
+    return Rungs(windows=windows, floor=floor, at_borders=one_token)

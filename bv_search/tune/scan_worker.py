@@ -57,5 +57,8 @@ class ScanWorker:
     ) -> list[Any]:
         return self._scanner.segment(heads, stop, score=score, seconds=seconds)
 
+    def solve(self, rungs: Sequence[Start]) -> list[Any]:
+        return self._scanner.solve(rungs)
+
     def final(self, states: Sequence[bytes]) -> list[Any]:
         return self._scanner.final(states)

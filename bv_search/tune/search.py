@@ -3,9 +3,10 @@
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.trial import FAILED
-from bv_search.scan.ground import doubts
+from bv_search.scan.ground import doubts, head_shape, train_split
+from bv_search.scan.ladder import LadderRung, rungs_of
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import AUTO, STORE
 from bv_search.source.choice import Choice, compare_sources
@@ -38,6 +40,7 @@ from bv_search.tune.rungs import Rungs, plan_rungs
 from bv_search.tune.scan_worker import Reading
 from bv_search.tune.searchers import SEARCHERS, Searcher
 from bv_search.tune.share import Share
+from bv_search.tune.space import Config
 from bv_search.tune.study import OpenStudy, open_study
 from bv_search.tune.suggestions import Suggestion, Suggestions
 from bv_search.tune.thin_trial import TRIAL, ThinTrial
@@ -80,9 +83,10 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             study.run.change_study(**study.changes)
         recorder = Recorder(study.run, study.store, mirror)
         past = read_past(study.run.events())
-        left = study.run.study.trials - sum(each.finished for each in past)
+        searched = [each for each in past if each.rung is None]
+        left = study.run.study.trials - sum(each.finished for each in searched)
         if not left and study.run.memory():  # its last session lived to its end
-            progress.say(f"all {len(past)} trials have ended: --trials +N adds some")
+            progress.say(f"all {len(searched)} trials have ended: --trials +N adds some")
             mirror.close()
             return study.run
         with ray_session(), _hired(config, study, progress) as crew:
@@ -90,12 +94,16 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             asked = study.run.study.pack
             pack = crew.capacity(configs) if asked == AUTO else int(asked)
             clock.note("start")
-            windows = study.store.splits("train")[0].windows
-            rungs = plan_rungs(configs, windows, halving=study.run.study.scheduler == "asha")
+            rungs = plan_rungs(
+                configs,
+                train_split(study.store).windows,
+                halving=study.run.study.scheduler == "asha",
+                one_token=study.store.manifest.tokens != "all",
+            )
             progress.say(_opening(study.run, study.store, pack, crew))
             searcher = SEARCHERS[study.run.study.searcher](study.space, study.run.study.seed)
             capacity = crew.size * pack
-            for doubt in (*doubts(study.store), *doubts_of_learning(searcher, past, left, capacity)):
+            for doubt in (*doubts(study.store), *doubts_of_learning(searcher, searched, left, capacity)):
                 progress.say(doubt)
             budget = Budget(config.time_budget)
             desk = Desk(
@@ -107,7 +115,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
                 total=left,
                 budget=budget,
             )
-            trials = _Trials(study.run, study.space.start, past, searcher)
+            trials = _Trials(study=study, past=past, searcher=searcher)
             _search(budget, trials, desk, rungs, capacity, recorder)
             clock.note("search")
             desk.finish(pack)
@@ -166,48 +174,94 @@ def _register(run: Run, mirror: MlflowMirror, progress: Progress) -> None:
         progress.say(f"the best head is not registered in MLflow: {mirror.trouble}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Trials:
-    """Trials that were, and the numbers of those to come."""
+    """Trials that were, and those to come."""
 
-    run: Run
-    start: tuple[Mapping[str, Any], ...]
+    study: OpenStudy
     past: list[Past]
     searcher: Searcher
 
     @property
+    def searched(self) -> list[Past]:
+        """Without the rungs of the ladder."""
+        return [past for past in self.past if past.rung is None]
+
+    @property
     def numbers(self) -> range:
-        return range(len(self.past) + 1, self.run.study.trials + 1)
+        return range(len(self.searched) + 1, self.study.run.study.trials + 1)
+
+    @property
+    def start(self) -> list[Config]:
+        return [dict(point) for point in self.study.space.start[len(self.searched) :]]
 
     @property
     def resumed(self) -> list[Suggestion]:
-        return [Suggestion(trial=past.trial, config=past.config) for past in self.past if past.is_live]
+        return [
+            Suggestion(trial=past.trial, config=past.config, rung=past.rung)
+            for past in self.past
+            if past.is_live and past.trial not in self.solved
+        ]
+
+    @cached_property
+    def rungs(self) -> list[LadderRung]:
+        """Those that are still to be climbed."""
+        done = {past.trial for past in self.past if past.finished}
+        return [rung for rung in rungs_of(head_shape(self.study.store)) if rung.trial not in done]
+
+    @property
+    def solved(self) -> set[str]:
+        return {rung.trial for rung in self.rungs if rung.is_solved}
+
+    @property
+    def new_rungs(self) -> list[Suggestion]:
+        """That are trained like any head, and have not begun."""
+        begun = {past.trial for past in self.past}
+        return [
+            Suggestion(trial=rung.trial, config=rung.to_json(), rung=rung.rung)
+            for rung in self.rungs
+            if not rung.is_solved and rung.trial not in begun
+        ]
 
 
 def _search(
     budget: Budget, trials: _Trials, desk: Desk, rungs: Rungs, capacity: int, recorder: Recorder
 ) -> None:
     lot = Lot(capacity=capacity)
-    halving = Halving(rungs)
+    halving = Halving(rungs, spared=[rung.trial for rung in rungs_of(head_shape(trials.study.store))])
     replay(trials.past, trials.searcher, desk, halving)
-    if not trials.resumed and not trials.numbers:
-        return
-    suggestions = Suggestions(
-        trials.searcher,
-        lot=lot,
-        recorder=recorder,
-        resumed=trials.resumed,
-        start=[dict(point) for point in trials.start[len(trials.past) :]],
-        numbers=trials.numbers,
-    )
-    os.environ.update(TUNE_SETTINGS)
-    unheard = {
-        past.trial: desk.news(past.trial, past.unheard) for past in trials.past if past.unheard is not None
-    }
-    parking = Parking(halving, desk=desk, lot=lot, news=unheard)
-    _fit(budget, suggestions, parking, trials.run.path / RAY_STATE)
+    _climb(trials, desk, recorder)
+    if trials.resumed or trials.new_rungs or trials.numbers:
+        suggestions = Suggestions(
+            trials.searcher,
+            lot=lot,
+            recorder=recorder,
+            resumed=trials.resumed,
+            rungs=trials.new_rungs,
+            start=trials.start,
+            numbers=trials.numbers,
+        )
+        os.environ.update(TUNE_SETTINGS)
+        unheard = {
+            past.trial: desk.news(past.trial, past.unheard)
+            for past in trials.past
+            if past.unheard is not None
+        }
+        parking = Parking(halving, desk=desk, lot=lot, news=unheard)
+        _fit(budget, suggestions, parking, trials.study.run.path / RAY_STATE)
     desk.drain()
     desk.halt_all()
+
+
+def _climb(trials: _Trials, desk: Desk, recorder: Recorder) -> None:
+    """Begin with the rungs that need no training; the first pack is put together meanwhile."""
+    begun = {past.trial for past in trials.past}
+    solved = [rung for rung in trials.rungs if rung.is_solved]
+    for rung in solved:
+        if rung.trial not in begun:
+            recorder.suggested(rung.trial, rung.to_json(), rung.rung)
+    if solved:
+        desk.climb(solved)
 
 
 def _fit(budget: Budget, suggestions: Suggestions, parking: Parking, storage: Path) -> None:
@@ -234,13 +288,15 @@ def _trial_name(trial: Any) -> str:
 def replay(trials: Sequence[Past], searcher: Searcher, desk: Desk, halving: Halving) -> None:
     """Searcher and scheduler learn what earlier sessions found out."""
     for past in trials:
-        searcher.adopt(past.trial, searcher.space.draws(past.config))
-        if not past.is_live:
-            searcher.tell(past.trial, past.score)
+        if past.rung is None:
+            searcher.adopt(past.trial, searcher.space.draws(past.config))
+            if not past.is_live:
+                searcher.tell(past.trial, past.score)
         if past.status != FAILED and not past.finished:
-            desk.known(past.trial, past.config, past.position, past.status)
-        for position, score in past.scores:
-            halving.hear(past.trial, position, score)
+            desk.known(past)
+        for position, found in past.found:
+            done = past.has_learned and position == past.position
+            halving.hear(past.trial, past.typed_config, found, position=position, done=done)
 
 
 def doubts_of_learning(searcher: Searcher, past: Sequence[Past], left: int, capacity: int) -> Iterator[str]:
@@ -257,7 +313,7 @@ def doubts_of_learning(searcher: Searcher, past: Sequence[Past], left: int, capa
 
 
 def _opening(run: Run, store: Store, pack: int, crew: Crew) -> str:
-    train = store.splits("train")[0]
+    train = train_split(store)
     return (
         f"run {run.path}: {run.study.trials} trials by {run.study.searcher}, {run.study.scheduler}; "
         f"{train.windows} windows, {train.entry.tokens} tokens; packs of {pack} on {crew.size} worker(s)"

@@ -70,6 +70,11 @@ def choose_searcher(config: TuneConfig, space: Space) -> str:
     return config.searcher or ("grid" if space.is_finite() else "hyperopt")
 
 
+def choose_scheduler(config: TuneConfig, searcher: str) -> str:
+    """A table is filled in whole, unless it is asked otherwise."""
+    return config.scheduler or ("none" if searcher == "grid" else DEFAULT_SCHEDULER)
+
+
 def count_trials(config: TuneConfig, space: Space) -> int:
     """As many as asked for; a grid has no more than its points."""
     if choose_searcher(config, space) != "grid":
@@ -110,7 +115,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
         store_digest=store.digest,
         task=store.manifest.task,
         searcher=searcher,
-        scheduler=config.scheduler or DEFAULT_SCHEDULER,
+        scheduler=choose_scheduler(config, searcher),
         trials=trials,
         seed=config.seed or 0,
         pack=config.pack or AUTO,

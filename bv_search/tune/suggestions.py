@@ -20,6 +20,7 @@ class Suggestion:
 
     trial: str
     config: Config
+    rung: str | None = None  # of the ladder: no searcher hears of it
 
 
 FINISHED = "FINISHED"  # Ray Tune's word for a searcher that has no more
@@ -28,8 +29,9 @@ FINISHED = "FINISHED"  # Ray Tune's word for a searcher that has no more
 class Suggestions(TuneSearcher):
     """What Tune asks for the next trial.
 
-    It hands out configs while there is room in the lot: resumed trials, then the space's starting points,
-    then the searcher's own. Results of parked trials never reach the searcher.
+    It hands out configs while there is room in the lot: resumed trials, then rungs of the ladder that are
+    trained, then the space's starting points, then the searcher's own. Results of parked trials never reach
+    the searcher.
     """
 
     def __init__(
@@ -39,6 +41,7 @@ class Suggestions(TuneSearcher):
         lot: Lot,
         recorder: Recorder,
         resumed: Iterable[Suggestion],
+        rungs: Iterable[Suggestion] = (),
         start: Iterable[Config],
         numbers: Iterable[int],
     ) -> None:
@@ -47,6 +50,7 @@ class Suggestions(TuneSearcher):
         self._lot = lot
         self._recorder = recorder
         self._resumed = deque(resumed)
+        self._rungs = deque(rungs)
         self._start = deque(start)
         self._numbers = deque(numbers)  # of the trials still to be begun
         self._begun: dict[str, Suggestion] = {}  # by Tune's id of a trial
@@ -60,7 +64,7 @@ class Suggestions(TuneSearcher):
         if not self._lot.admits:
             return FINISHED if self._lot.is_over else None
         suggestion = self._next()
-        self._lot.exhausted = suggestion is None or not (self._resumed or self._numbers)
+        self._lot.exhausted = suggestion is None or not (self._resumed or self._rungs or self._numbers)
         if suggestion is None:
             return FINISHED if self._lot.is_over else None
         self._begun[trial_id] = suggestion
@@ -88,7 +92,8 @@ class Suggestions(TuneSearcher):
         if "score" in result:
             self._scores[trial] = result["score"]
         failed = error or FAILURE in result
-        self._searcher.tell(trial, None if failed else self._scores.get(trial))
+        if begun.rung is None:
+            self._searcher.tell(trial, None if failed else self._scores.get(trial))
 
     def save_to_dir(self, checkpoint_dir: str, session_str: str = "default") -> None:
         """The journal is what a run resumes from."""
@@ -102,6 +107,10 @@ class Suggestions(TuneSearcher):
     def _next(self) -> Suggestion | None:
         if self._resumed:
             return self._resumed.popleft()
+        if self._rungs:
+            rung = self._rungs.popleft()
+            self._recorder.suggested(rung.trial, rung.config, rung.rung)
+            return rung
         if not self._numbers:
             return None
         trial = f"{self._numbers[0]:04d}"

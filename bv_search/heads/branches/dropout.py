@@ -4,12 +4,15 @@ What is dropped depends on the head's seed, the branch, and the step alone: not 
 head, nor on what ran before it.
 """
 
+import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import torch
+import xxhash
 from torch import Generator, Tensor
+
+from bv_search.heads.branches import kernel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +27,10 @@ class Dropout:
 
     def mask(self, shape: Sequence[int], device: torch.device, step: int, part: int = 0) -> Tensor:
         """What features are multiplied with: zero, or what makes up for the zeros."""
-        entropy = np.random.SeedSequence([self.seed, self.branch, step, part]).generate_state(1, np.uint64)
-        generator = Generator(device).manual_seed(int(entropy[0] >> np.uint64(1)))
-        kept = torch.empty(*shape, device=device).bernoulli_(1.0 - self.rate, generator=generator)
-        return kept.div_(1.0 - self.rate)
+        drawn = xxhash.xxh3_64_intdigest(struct.pack("<QQQQ", self.seed, self.branch, step, part))
+        mask = torch.empty(*shape, device=device)
+        if device.type == "cpu":
+            kernel.draw_mask(mask.numpy().reshape(-1), drawn, self.rate)
+            return mask
+        generator = Generator(device).manual_seed(drawn >> 1)
+        return mask.bernoulli_(1.0 - self.rate, generator=generator).div_(1.0 - self.rate)

@@ -16,7 +16,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-f32 = np.float32
+f32, u32 = np.float32, np.uint32
 ZERO, HALF, ONE = f32(0.0), f32(0.5), f32(1.0)
 DENSITY = f32(1.0 / math.sqrt(2.0 * math.pi))  # of the normal distribution, at zero
 
@@ -66,6 +66,28 @@ def _shifted_exponent(_context: Any, builder: Any, _signature: Any, arguments: A
 
 _floor, _absolute = _of_llvm("llvm.floor"), _of_llvm("llvm.fabs")
 _power_of_two = _operation(_shifted_exponent)  # of a whole number
+
+
+@compiled
+def _mixed(x: Any) -> Any:
+    """A number whose bits all depend on all bits of another (lowbias32)."""
+    x = u32(x ^ (x >> u32(16))) * u32(0x7FEB352D)
+    x = u32(x) ^ (u32(x) >> u32(15))
+    x = u32(x) * u32(0x846CA68B)
+    return u32(x) ^ (u32(x) >> u32(16))
+
+
+@compiled
+def _draw(mask_N: Any, low: Any, high: Any, threshold: Any, kept: Any) -> None:
+    for n in range(len(mask_N)):
+        drawn = _mixed(u32(_mixed(u32(u32(n) ^ low)) ^ high))
+        mask_N[n] = kept if drawn >= threshold else ZERO
+
+
+def draw_mask(mask_N: Any, seed: int, rate: float) -> None:
+    """Zero for a share of the numbers, and what makes up for them for the others: each by its place and the seed."""
+    low, high = u32(seed & 0xFFFFFFFF), u32(seed >> 32)
+    _draw(mask_N, low, high, u32(rate * 2**32), f32(1.0 / (1.0 - rate)))
 
 
 @compiled

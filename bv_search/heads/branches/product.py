@@ -71,6 +71,8 @@ class _ReadOut(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, hidden_LTH: Tensor, dense_LHC: Tensor) -> Tensor:
         ctx.save_for_backward(hidden_LTH)
+        if (wide_TF := _wide(hidden_LTH)) is not None:
+            return product(wide_TF, dense_LHC.flatten(0, 1).t())
         out_TC = product(hidden_LTH[0], dense_LHC[0].t())
         for hidden_TH, dense_HC in zip(hidden_LTH[1:], dense_LHC[1:], strict=True):
             out_TC += product(hidden_TH, dense_HC.t())
@@ -80,8 +82,19 @@ class _ReadOut(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, grad_TC: Tensor) -> Any:
         (hidden_LTH,) = ctx.saved_tensors
-        shape = hidden_LTH.shape[2], grad_TC.shape[1]
+        layers, width, outputs = len(hidden_LTH), hidden_LTH.shape[2], grad_TC.shape[1]
+        if (wide_TF := _wide(hidden_LTH)) is not None:
+            grad_FC = no_gradient((layers * width, outputs), grad_TC)
+            add_gradient(grad_FC, wide_TF, grad_TC)
+            return None, grad_FC.unflatten(0, (layers, width))
+        shape = width, outputs
         grads_HC = [no_gradient(shape, grad_TC) for _ in hidden_LTH]
         for grad_HC, hidden_TH in zip(grads_HC, hidden_LTH, strict=True):
             add_gradient(grad_HC, hidden_TH, grad_TC)
         return None, torch.stack(grads_HC)
+
+
+def _wide(hidden_LTH: Tensor) -> Tensor | None:
+    """All channels of a token side by side, where they stand so in memory."""
+    hidden_TLH = hidden_LTH.transpose(0, 1)
+    return hidden_TLH.flatten(1) if hidden_TLH.is_contiguous() else None

@@ -10,18 +10,21 @@ from bv_search.heads.config.adapters import (
 from bv_search.heads.config.convolutions import CnnHead, NgramHead
 from bv_search.heads.config.deep import InceptionHead, XceptionHead, XceptionModHead
 from bv_search.heads.config.fit import check_fit, fits
-from bv_search.heads.config.head import HeadConfig, Pooling, Readout
+from bv_search.heads.config.head import RAW, STANDARD, HeadConfig, Inputs, Pooling, Readout
 from bv_search.heads.config.kinds import CONFIGS, head_from_json
 from bv_search.heads.config.shape import HeadShape
 
 __all__ = [
     "CONFIGS",
+    "RAW",
+    "STANDARD",
     "AdapterHead",
     "CnnHead",
     "FlatAdapterHead",
     "HeadConfig",
     "HeadShape",
     "InceptionHead",
+    "Inputs",
     "NgramHead",
     "PooledAdapterHead",
     "Pooling",

@@ -7,6 +7,8 @@ from bv_search.errors import HeadError
 
 Pooling = Literal["learned", "average"]
 Readout = Literal["first", "mean", "sum"]
+Inputs = Literal["standard", "raw"]
+STANDARD, RAW = get_args(Inputs)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,140 @@
+"""The rows of a split as a scan goes through them: block by block, or out of memory.
+
+Where windows have many tokens, a micro-batch of 16 fills the machine, and a block after the other comes from
+the disk. Where a window is one token, that would be a dozen tiny operations a step: there the split stays in
+memory, and a step takes the whole batch of its heads. Positions count micro-batches in either case.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bv_search.heads.inputs import Inputs, States, prepare
+from bv_search.scan.batch import Batch, batches, widen
+from bv_search.scan.capacity import FLOAT_BYTES, free_memory
+from bv_search.scan.order import parts, pass_length, rows_at, shuffled
+from bv_search.store.block import Part
+from bv_search.store.layout import MICRO_BATCH
+from bv_search.store.store import StoreSplit
+
+LOOK = 1024  # windows at a time, where nothing is learned from them
+SHARE = 0.25  # of the free memory, for widened rows
+
+
+class Rows(ABC):
+    """A split, and the kinds of inputs that its readers want."""
+
+    def __init__(self, split: StoreSplit, inputs: Sequence[Inputs], device: torch.device) -> None:
+        self.split, self.inputs, self.device = split, list(inputs), device
+        self.seed = split.store.manifest.seed
+
+    @abstractmethod
+    def step_windows(self, batch: int) -> int:
+        """How many windows heads of such a batch take at once."""
+
+    @abstractmethod
+    def stretch(self, rows: int, start: int, stop: int, batch: int) -> Iterator[Batch]:
+        """Positions [start, stop) of a way through the first `rows` windows, again and again."""
+
+    @abstractmethod
+    def seen(self, rows: int, position: int) -> int:
+        """Windows that were read on such a way."""
+
+    @abstractmethod
+    def all(self) -> Iterator[Batch]:
+        """Every window once, in the order of the index."""
+
+
+def open_rows(split: StoreSplit, inputs: Sequence[Inputs], device: torch.device) -> Rows:
+    kind = RowsInMemory if is_one_token(split) else RowsOfBlocks
+    return kind(split, inputs, device)
+
+
+def is_one_token(split: StoreSplit) -> bool:
+    return split.store.manifest.tokens != "all"
+
+
+class RowsOfBlocks(Rows):
+    """Micro-batches of blocks that are read in turn; later passes go through the blocks in another order."""
+
+    def step_windows(self, batch: int) -> int:
+        return MICRO_BATCH
+
+    def stretch(self, rows: int, start: int, stop: int, batch: int) -> Iterator[Batch]:
+        plan = parts(self.split.block_windows, rows=rows, start=start, stop=stop, seed=self.seed)
+        return batches(self.split, list(plan), inputs=self.inputs, device=self.device)
+
+    def seen(self, rows: int, position: int) -> int:
+        return rows_at(self.split.block_windows, rows=rows, position=position, seed=self.seed)
+
+    def all(self) -> Iterator[Batch]:
+        return batches(self.split, whole(self.split), inputs=self.inputs, device=self.device)
+
+
+class RowsInMemory(Rows):
+    """One token a window: all of them stay, standardised where that fits; later passes are shuffled by row."""
+
+    def __init__(self, split: StoreSplit, inputs: Sequence[Inputs], device: torch.device) -> None:
+        super().__init__(split, inputs, device)
+        self._blocks = [block.hidden_LTH for block in split.read(whole(split))]
+        self._ends = np.cumsum([hidden_LTH.shape[1] for hidden_LTH in self._blocks])
+        self._wide: dict[Inputs, Tensor] | None = None
+        if self._fits():
+            states = prepare(widen(np.concatenate(self._blocks, axis=1), device), self.inputs)
+            # a row's channels side by side: it is copied in one piece, and all channels are one wide matrix
+            self._wide = {
+                inputs: wide_LNH.transpose(0, 1).contiguous() for inputs, wide_LNH in states.items()
+            }
+            self._blocks = []
+
+    def step_windows(self, batch: int) -> int:
+        return batch
+
+    def stretch(self, rows: int, start: int, stop: int, batch: int) -> Iterator[Batch]:
+        """A step ends where a pass does."""
+        length = pass_length(rows)
+        for number in range(start // length, -(-stop // length)):
+            low, high = max(start - number * length, 0), min(stop - number * length, length)
+            order = shuffled(rows, self.seed, number)[low * MICRO_BATCH : high * MICRO_BATCH]
+            yield from (self._batch(order[n : n + batch]) for n in range(0, len(order), batch))
+
+    def seen(self, rows: int, position: int) -> int:
+        passes, rest = divmod(position, pass_length(rows))
+        return passes * rows + min(rest * MICRO_BATCH, rows)
+
+    def all(self) -> Iterator[Batch]:
+        for start in range(0, self.split.windows, LOOK):
+            yield self._batch(np.arange(start, min(start + LOOK, self.split.windows)))
+
+    def _batch(self, windows: np.ndarray) -> Batch:
+        ones_N = torch.ones(len(windows), dtype=torch.int64, device=self.device)
+        return Batch(windows=windows, lengths_N=ones_N, states=self._take(windows))
+
+    def _take(self, windows: np.ndarray) -> States:
+        if self._wide is None:
+            return prepare(widen(self._raw(windows), self.device), self.inputs)
+        chosen_N = torch.from_numpy(windows).to(self.device)
+        taken = ((inputs, wide_NLH.index_select(0, chosen_N)) for inputs, wide_NLH in self._wide.items())
+        return {inputs: hidden_NLH.transpose(0, 1) for inputs, hidden_NLH in taken}
+
+    def _raw(self, windows: np.ndarray) -> np.ndarray:
+        """Rows out of the blocks as they are stored, mapped or not."""
+        layers, _, width = self._blocks[0].shape
+        raw_LNH = np.empty((layers, len(windows), width), self._blocks[0].dtype)
+        numbers = np.searchsorted(self._ends, windows, side="right")
+        for number in np.unique(numbers):
+            here = np.flatnonzero(numbers == number)
+            first = self._ends[number] - self._blocks[number].shape[1]
+            raw_LNH[:, here] = self._blocks[number][:, windows[here] - first]
+        return raw_LNH
+
+    def _fits(self) -> bool:
+        numbers = sum(hidden_LTH.size for hidden_LTH in self._blocks)
+        return numbers * FLOAT_BYTES * len(self.inputs) <= SHARE * free_memory(self.device)
+
+
+def whole(split: StoreSplit) -> list[Part]:
+    return [Part(block=n, start=0, stop=windows) for n, windows in enumerate(split.block_windows)]
