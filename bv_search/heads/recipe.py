@@ -5,10 +5,10 @@ from typing import Any
 
 from bv_search.heads.branches import (
     Branch,
+    Channel,
     FeatureNgrams,
     FlatAdapter,
     Inception,
-    Last,
     LayerAdapters,
     Pooled,
     PooledAdapter,
@@ -84,7 +84,7 @@ def _xception(config: XceptionHead, shape: HeadShape) -> list[Branch]:
 
 
 def _skip(config: AdapterHead | PooledAdapterHead | XceptionHead, shape: HeadShape) -> list[Branch]:
-    return [Last(shape.width, shape.outputs)] if config.skip else []
+    return [Channel(shape.layers - 1, shape.width, shape.outputs)] if config.skip else []
 
 
 RECIPES: dict[type[HeadConfig], Callable[[Any, HeadShape], list[Branch]]] = {

@@ -74,7 +74,7 @@ def share_out(heads: Sequence[Head], lanes: int) -> list[list[int]]:
 
 
 def _kind(head: Head) -> str:
-    return " ".join(type(branch).__name__ for branch in head.typed_branches())
+    return " ".join(str(branch.fuse_key) for branch in head.typed_branches())
 
 
 def _cost(head: Head) -> float:

@@ -9,7 +9,7 @@ from bv_search.heads.branches.adapter import LayerAdapters, SharedAdapter
 from bv_search.heads.branches.branch import Branch, Solo
 from bv_search.heads.branches.flat_adapter import FlatAdapter
 from bv_search.heads.branches.inception import Inception
-from bv_search.heads.branches.last import Last
+from bv_search.heads.branches.linear import Channel
 from bv_search.heads.branches.ngrams import FeatureNgrams, TokenNgrams
 from bv_search.heads.branches.pooled import Pooled
 from bv_search.heads.branches.pooled_adapter import PooledAdapter
@@ -20,10 +20,10 @@ from bv_search.heads.branches.xception_mod import XceptionMod
 
 __all__ = [
     "Branch",
+    "Channel",
     "FeatureNgrams",
     "FlatAdapter",
     "Inception",
-    "Last",
     "LayerAdapters",
     "Pooled",
     "PooledAdapter",
