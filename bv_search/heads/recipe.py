@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from bv_search.heads.branches import (
+    AllChannels,
     Branch,
     Channel,
     FeatureNgrams,
@@ -25,6 +26,7 @@ from bv_search.heads.config import (
     HeadConfig,
     HeadShape,
     InceptionHead,
+    LinearHead,
     NgramHead,
     PooledAdapterHead,
     PoolingHead,
@@ -36,6 +38,12 @@ from bv_search.heads.config import (
 
 def branches(config: HeadConfig, shape: HeadShape) -> list[Branch]:
     return RECIPES[type(config)](config, shape)
+
+
+def _linear(config: LinearHead, shape: HeadShape) -> list[Branch]:
+    if config.channels == "all":
+        return [AllChannels(shape.layers, shape.width, shape.outputs)]
+    return [Channel(config.channels, shape.width, shape.outputs)]
 
 
 def _pooling(config: PoolingHead, shape: HeadShape) -> list[Branch]:
@@ -88,6 +96,7 @@ def _skip(config: AdapterHead | PooledAdapterHead | XceptionHead, shape: HeadSha
 
 
 RECIPES: dict[type[HeadConfig], Callable[[Any, HeadShape], list[Branch]]] = {
+    LinearHead: _linear,
     PoolingHead: _pooling,
     AdapterHead: _adapter,
     PooledAdapterHead: _pooled_adapter,

@@ -15,6 +15,7 @@ from bv_search.heads.config import (
     HeadConfig,
     HeadShape,
     InceptionHead,
+    LinearHead,
     NgramHead,
     PooledAdapterHead,
     PoolingHead,
@@ -64,6 +65,9 @@ HEADS: list[HeadConfig] = [
     XceptionHead(),
     XceptionHead(skip=True),
     DEEPEST,
+    LinearHead(),
+    LinearHead(channels=2),
+    LinearHead(channels=1, readout="mean"),
 ]
 LAYERS, WIDTH = 5, 24
 SHAPES = {

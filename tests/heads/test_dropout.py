@@ -10,6 +10,7 @@ from bv_search.heads.config import (
     CnnHead,
     HeadConfig,
     HeadShape,
+    LinearHead,
     NgramHead,
     PooledAdapterHead,
     PoolingHead,
@@ -20,6 +21,8 @@ from bv_search.heads.pack import Pack
 
 SHAPE = HeadShape(layers=4, width=12, outputs=2, per_token=True)
 CONFIGS: list[HeadConfig] = [
+    LinearHead(),
+    LinearHead(channels=2),
     PoolingHead(),
     AdapterHead(size=4, skip=True),
     AdapterHead(size=4, shared=False),

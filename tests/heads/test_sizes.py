@@ -1,5 +1,7 @@
 """The exact sizes that the source work published, and defaults near its published shares."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -10,6 +12,7 @@ from bv_search.heads.config import (
     HeadConfig,
     HeadShape,
     InceptionHead,
+    LinearHead,
     NgramHead,
     PooledAdapterHead,
     PoolingHead,
@@ -99,3 +102,15 @@ def test_a_flattened_head_has_weights_for_each_position() -> None:
     head = FlatAdapterHead(size=16, tokens=128)
 
     assert count_parameters(head, CLASSIFICATION) == 1024 * 16 + 16 + 128 * 26 * 16 * 2 + 2
+
+
+@pytest.mark.parametrize(
+    ("config", "parameters"),
+    [
+        (LinearHead(), 25 * 1024 * 2 + 2),
+        (LinearHead(channels=3), 1024 * 2 + 2),
+    ],
+    ids=lambda value: value.name if isinstance(value, HeadConfig) else None,
+)
+def test_heads_of_our_own_have_the_sizes_of_their_formulas(config: HeadConfig, parameters: int) -> None:
+    assert count_parameters(config, replace(SPAN, per_token=False)) == parameters

@@ -9,7 +9,7 @@ from bv_search.heads.branches.adapter import LayerAdapters, SharedAdapter
 from bv_search.heads.branches.branch import Branch, Solo
 from bv_search.heads.branches.flat_adapter import FlatAdapter
 from bv_search.heads.branches.inception import Inception
-from bv_search.heads.branches.linear import Channel
+from bv_search.heads.branches.linear import AllChannels, Channel
 from bv_search.heads.branches.ngrams import FeatureNgrams, TokenNgrams
 from bv_search.heads.branches.pooled import Pooled
 from bv_search.heads.branches.pooled_adapter import PooledAdapter
@@ -19,6 +19,7 @@ from bv_search.heads.branches.xception import Xception
 from bv_search.heads.branches.xception_mod import XceptionMod
 
 __all__ = [
+    "AllChannels",
     "Branch",
     "Channel",
     "FeatureNgrams",

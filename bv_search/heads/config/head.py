@@ -1,7 +1,7 @@
 """The contract of a head's config."""
 
 from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar, Literal, get_args, get_type_hints
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from bv_search.errors import HeadError
 
@@ -49,7 +49,7 @@ class HeadConfig:
 
 def _check(config: HeadConfig, name: str, hint: Any) -> None:
     value = getattr(config, name)
-    choices = get_args(hint)
+    choices = get_args(hint) if get_origin(hint) is Literal else ()
     if choices and value not in choices:
         raise HeadError(f"bad {name}", where=f"{config.kind} head", expected=choices, found=repr(value))
     if hint in (int, bool) and type(value) is not hint:

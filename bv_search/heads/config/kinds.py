@@ -14,8 +14,10 @@ from bv_search.heads.config.adapters import (
 from bv_search.heads.config.convolutions import CnnHead, NgramHead
 from bv_search.heads.config.deep import InceptionHead, XceptionHead, XceptionModHead
 from bv_search.heads.config.head import HeadConfig
+from bv_search.heads.config.plain import LinearHead
 
 KINDS: tuple[type[HeadConfig], ...] = (
+    LinearHead,
     PoolingHead,
     AdapterHead,
     PooledAdapterHead,
