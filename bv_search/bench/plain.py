@@ -8,13 +8,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bv_search.heads.config import AdapterHead, HeadShape, LinearHead, PooledAdapterHead, PoolingHead
+from bv_search.heads.config import AdapterHead, HeadShape, LinearHead, MlpHead, PooledAdapterHead, PoolingHead
 from bv_search.scan.batch import Batch
 from bv_search.scan.loss import LOSSES
 from bv_search.scan.state import HeadState
 from bv_search.tasks.task import Kind
 
-PlainConfig = LinearHead | PoolingHead | AdapterHead | PooledAdapterHead
+PlainConfig = LinearHead | MlpHead | PoolingHead | AdapterHead | PooledAdapterHead
 
 
 class PlainHead(nn.Module):
@@ -28,6 +28,9 @@ class PlainHead(nn.Module):
         match config:
             case LinearHead():
                 features = shape.width * (shape.layers if config.channels == "all" else 1)
+            case MlpHead():
+                features = config.size
+                self.down.append(nn.Linear(shape.layers * shape.width, config.size))
             case AdapterHead():
                 features = shape.layers * config.size
                 bottlenecks = 1 if config.shared else shape.layers
@@ -53,6 +56,8 @@ class PlainHead(nn.Module):
         if isinstance(self._config, LinearHead):
             channels = self._config.channels
             return hidden_LTH.transpose(0, 1).flatten(1) if channels == "all" else hidden_LTH[channels]
+        if isinstance(self._config, MlpHead):
+            return functional.gelu(self.down[0](hidden_LTH.transpose(0, 1).flatten(1)))
         if isinstance(self._config, AdapterHead):
             if self._config.shared:
                 features_LTA = functional.gelu(self.down[0](hidden_LTH))

@@ -11,6 +11,7 @@ from bv_search.heads.branches import (
     FlatAdapter,
     Inception,
     LayerAdapters,
+    Mlp,
     Pooled,
     PooledAdapter,
     SharedAdapter,
@@ -27,6 +28,7 @@ from bv_search.heads.config import (
     HeadShape,
     InceptionHead,
     LinearHead,
+    MlpHead,
     NgramHead,
     PooledAdapterHead,
     PoolingHead,
@@ -44,6 +46,10 @@ def _linear(config: LinearHead, shape: HeadShape) -> list[Branch]:
     if config.channels == "all":
         return [AllChannels(shape.layers, shape.width, shape.outputs)]
     return [Channel(config.channels, shape.width, shape.outputs)]
+
+
+def _mlp(config: MlpHead, shape: HeadShape) -> list[Branch]:
+    return [Mlp(shape.layers, shape.width, config.size, shape.outputs)]
 
 
 def _pooling(config: PoolingHead, shape: HeadShape) -> list[Branch]:
@@ -97,6 +103,7 @@ def _skip(config: AdapterHead | PooledAdapterHead | XceptionHead, shape: HeadSha
 
 RECIPES: dict[type[HeadConfig], Callable[[Any, HeadShape], list[Branch]]] = {
     LinearHead: _linear,
+    MlpHead: _mlp,
     PoolingHead: _pooling,
     AdapterHead: _adapter,
     PooledAdapterHead: _pooled_adapter,

@@ -16,7 +16,7 @@ from bv_search.bench.extract import prepare
 from bv_search.bench.hdf5 import shuffled_batches, write_padded
 from bv_search.bench.plain import PlainConfig, PlainHead
 from bv_search.command import Progress, main
-from bv_search.heads.config import AdapterHead, HeadShape, LinearHead, PoolingHead
+from bv_search.heads.config import AdapterHead, HeadShape, LinearHead, MlpHead, PoolingHead
 from bv_search.heads.head import count_parameters
 from bv_search.source.fill import encode_batches
 from tests.stores import make_class_store, make_span_store
@@ -129,6 +129,7 @@ def test_a_store_of_another_task_is_not_scanned(tmp_path: Path, capsys: pytest.C
     [
         LinearHead(),
         LinearHead(channels=1),
+        MlpHead(size=3),
         PoolingHead(pooling="average"),
         AdapterHead(size=3, skip=True),
         AdapterHead(size=3, shared=False),

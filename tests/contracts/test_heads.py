@@ -16,6 +16,7 @@ from bv_search.heads.config import (
     HeadShape,
     InceptionHead,
     LinearHead,
+    MlpHead,
     NgramHead,
     PooledAdapterHead,
     PoolingHead,
@@ -68,6 +69,8 @@ HEADS: list[HeadConfig] = [
     LinearHead(),
     LinearHead(channels=2),
     LinearHead(channels=1, readout="mean"),
+    MlpHead(size=8),
+    MlpHead(size=5),
 ]
 LAYERS, WIDTH = 5, 24
 SHAPES = {

@@ -11,6 +11,7 @@ from bv_search.heads.config import (
     HeadConfig,
     HeadShape,
     LinearHead,
+    MlpHead,
     NgramHead,
     PooledAdapterHead,
     PoolingHead,
@@ -23,6 +24,7 @@ SHAPE = HeadShape(layers=4, width=12, outputs=2, per_token=True)
 CONFIGS: list[HeadConfig] = [
     LinearHead(),
     LinearHead(channels=2),
+    MlpHead(size=4),
     PoolingHead(),
     AdapterHead(size=4, skip=True),
     AdapterHead(size=4, shared=False),

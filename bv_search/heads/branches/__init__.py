@@ -10,6 +10,7 @@ from bv_search.heads.branches.branch import Branch, Solo
 from bv_search.heads.branches.flat_adapter import FlatAdapter
 from bv_search.heads.branches.inception import Inception
 from bv_search.heads.branches.linear import AllChannels, Channel
+from bv_search.heads.branches.mlp import Mlp
 from bv_search.heads.branches.ngrams import FeatureNgrams, TokenNgrams
 from bv_search.heads.branches.pooled import Pooled
 from bv_search.heads.branches.pooled_adapter import PooledAdapter
@@ -26,6 +27,7 @@ __all__ = [
     "FlatAdapter",
     "Inception",
     "LayerAdapters",
+    "Mlp",
     "Pooled",
     "PooledAdapter",
     "SharedAdapter",

@@ -12,7 +12,7 @@ from bv_search.heads.config.deep import InceptionHead, XceptionHead, XceptionMod
 from bv_search.heads.config.fit import check_fit, fits
 from bv_search.heads.config.head import HeadConfig, Pooling, Readout
 from bv_search.heads.config.kinds import CONFIGS, head_from_json
-from bv_search.heads.config.plain import LinearHead
+from bv_search.heads.config.plain import LinearHead, MlpHead
 from bv_search.heads.config.shape import HeadShape
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "HeadShape",
     "InceptionHead",
     "LinearHead",
+    "MlpHead",
     "NgramHead",
     "PooledAdapterHead",
     "Pooling",

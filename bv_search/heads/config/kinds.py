@@ -14,10 +14,11 @@ from bv_search.heads.config.adapters import (
 from bv_search.heads.config.convolutions import CnnHead, NgramHead
 from bv_search.heads.config.deep import InceptionHead, XceptionHead, XceptionModHead
 from bv_search.heads.config.head import HeadConfig
-from bv_search.heads.config.plain import LinearHead
+from bv_search.heads.config.plain import LinearHead, MlpHead
 
 KINDS: tuple[type[HeadConfig], ...] = (
     LinearHead,
+    MlpHead,
     PoolingHead,
     AdapterHead,
     PooledAdapterHead,

@@ -28,3 +28,16 @@ class LinearHead(HeadConfig):
     @property
     def architecture(self) -> str:
         return "linear on all channels" if self.channels == "all" else f"linear on channel {self.channels}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MlpHead(HeadConfig):
+    """All channels side by side into one hidden layer with gelu, then a dense layer."""
+
+    kind: ClassVar[str] = "mlp"
+
+    size: int = 64  # of the hidden layer
+
+    @property
+    def architecture(self) -> str:
+        return f"mlp {self.size}"
