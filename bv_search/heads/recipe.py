@@ -9,6 +9,7 @@ from bv_search.heads.branches import (
     Channel,
     FeatureNgrams,
     FlatAdapter,
+    GatedPooled,
     Inception,
     LayerAdapters,
     Mlp,
@@ -24,6 +25,7 @@ from bv_search.heads.config import (
     AdapterHead,
     CnnHead,
     FlatAdapterHead,
+    GatedPoolingHead,
     HeadConfig,
     HeadShape,
     InceptionHead,
@@ -54,6 +56,10 @@ def _mlp(config: MlpHead, shape: HeadShape) -> list[Branch]:
 
 def _pooling(config: PoolingHead, shape: HeadShape) -> list[Branch]:
     return [Pooled(shape.layers, shape.width, shape.outputs, learned=config.pooling == "learned")]
+
+
+def _gated_pooling(config: GatedPoolingHead, shape: HeadShape) -> list[Branch]:
+    return [GatedPooled(shape.layers, shape.width, shape.outputs)]
 
 
 def _adapter(config: AdapterHead, shape: HeadShape) -> list[Branch]:
@@ -105,6 +111,7 @@ RECIPES: dict[type[HeadConfig], Callable[[Any, HeadShape], list[Branch]]] = {
     LinearHead: _linear,
     MlpHead: _mlp,
     PoolingHead: _pooling,
+    GatedPoolingHead: _gated_pooling,
     AdapterHead: _adapter,
     PooledAdapterHead: _pooled_adapter,
     TwoAdaptersHead: _two_adapters,

@@ -12,6 +12,7 @@ from bv_search.heads.config import (
     AdapterHead,
     CnnHead,
     FlatAdapterHead,
+    GatedPoolingHead,
     HeadConfig,
     HeadShape,
     InceptionHead,
@@ -71,6 +72,8 @@ HEADS: list[HeadConfig] = [
     LinearHead(channels=1, readout="mean"),
     MlpHead(size=8),
     MlpHead(size=5),
+    GatedPoolingHead(),
+    GatedPoolingHead(readout="mean"),
 ]
 LAYERS, WIDTH = 5, 24
 SHAPES = {

@@ -8,6 +8,7 @@ from bv_search.heads.branches.dropout import Dropout
 from bv_search.heads.config import (
     AdapterHead,
     CnnHead,
+    GatedPoolingHead,
     HeadConfig,
     HeadShape,
     LinearHead,
@@ -25,6 +26,7 @@ CONFIGS: list[HeadConfig] = [
     LinearHead(),
     LinearHead(channels=2),
     MlpHead(size=4),
+    GatedPoolingHead(),
     PoolingHead(),
     AdapterHead(size=4, skip=True),
     AdapterHead(size=4, shared=False),

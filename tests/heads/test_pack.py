@@ -4,7 +4,16 @@ import pytest
 import torch
 from torch import Tensor
 
-from bv_search.heads.config import AdapterHead, HeadConfig, HeadShape, PooledAdapterHead, PoolingHead
+from bv_search.heads.config import (
+    AdapterHead,
+    GatedPoolingHead,
+    HeadConfig,
+    HeadShape,
+    LinearHead,
+    MlpHead,
+    PooledAdapterHead,
+    PoolingHead,
+)
 from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
 
@@ -52,20 +61,45 @@ def test_an_adapter_head_is_a_dense_layer_on_flattened_features_and_the_last_cha
     torch.testing.assert_close(Pack([head])(hidden_LTH, lengths_N)[0], features @ dense + head.bias_C)
 
 
-def test_a_diverged_head_leaves_the_others_as_they_are() -> None:
-    hidden_LTH, lengths_N = some_windows(3, 5)
-    configs: list[HeadConfig] = [AdapterHead(size=3), AdapterHead(size=4), PoolingHead(), PoolingHead()]
-    heads = [Head(config, SPAN).initialise(n) for n, config in enumerate(configs)]
-    before = Pack(heads)(hidden_LTH, lengths_N)
-    for head in (heads[0], heads[2]):
+PAIRS: list[HeadConfig] = [
+    AdapterHead(size=3),
+    AdapterHead(size=4),
+    PoolingHead(),
+    PoolingHead(),
+    LinearHead(),
+    LinearHead(),
+    LinearHead(channels=1),
+    LinearHead(channels=1),
+    MlpHead(size=3),
+    MlpHead(size=4),
+    GatedPoolingHead(),
+    GatedPoolingHead(),
+]
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_a_diverged_head_leaves_the_others_as_they_are(dropout: float) -> None:
+    """Their answers, and what they learn."""
+    batch = some_windows(3, 5)
+    heads = [Head(config, SPAN).initialise(n) for n, config in enumerate(PAIRS)]
+    for n, head in enumerate(heads):
+        head.use_dropout(dropout, seed=n)
+    sound = [parameter for head in heads[1::2] for parameter in head.parameters()]
+
+    def run() -> tuple[list[Tensor], list[Tensor]]:
+        outputs = Pack(heads)(*batch, step=0)
+        losses = torch.stack([out.square().sum() for out in outputs])
+        return outputs, list(torch.autograd.grad(losses.sum(), sound))
+
+    before, learned_before = run()
+    for head in heads[::2]:
         for parameter in head.parameters():
             torch.nn.init.constant_(parameter, float("nan"))
+    after, learned_after = run()
 
-    after = Pack(heads)(hidden_LTH, lengths_N)
-
-    torch.testing.assert_close(after[1], before[1])
-    torch.testing.assert_close(after[3], before[3])
-    assert not after[0].isfinite().any()
+    torch.testing.assert_close(after[1::2], before[1::2])
+    torch.testing.assert_close(learned_after, learned_before)
+    assert not any(out.isfinite().any() for out in after[::2])
 
 
 def test_first_and_mean_readouts_share_a_pack() -> None:

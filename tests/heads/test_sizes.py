@@ -9,6 +9,7 @@ from bv_search.heads.config import (
     AdapterHead,
     CnnHead,
     FlatAdapterHead,
+    GatedPoolingHead,
     HeadConfig,
     HeadShape,
     InceptionHead,
@@ -111,6 +112,7 @@ def test_a_flattened_head_has_weights_for_each_position() -> None:
         (LinearHead(), 25 * 1024 * 2 + 2),
         (LinearHead(channels=3), 1024 * 2 + 2),
         (MlpHead(size=64), (25 * 1024 + 1) * 64 + 64 * 2 + 2),
+        (GatedPoolingHead(), 25 * 1024 + 25 + 25 + 1 + 1024 * 2 + 2),
     ],
     ids=lambda value: value.name if isinstance(value, HeadConfig) else None,
 )

@@ -57,5 +57,5 @@ def test_the_spaces_hold_every_kind_that_fits() -> None:
     def kinds(*names: str) -> set[str]:
         return {head.kind for name in names for head in heads(name)}
 
-    assert kinds("full") == kinds("paper-span") | {"linear", "mlp"}
+    assert kinds("full") == kinds("paper-span") | {"linear", "mlp", "gated-pooling"}
     assert kinds("full", "classification", "classification-tokens") == set(CONFIGS)

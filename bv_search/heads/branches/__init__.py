@@ -8,6 +8,7 @@ themselves, from different heads, as one wide operation; heavy ones take turns.
 from bv_search.heads.branches.adapter import LayerAdapters, SharedAdapter
 from bv_search.heads.branches.branch import Branch, Solo
 from bv_search.heads.branches.flat_adapter import FlatAdapter
+from bv_search.heads.branches.gated_pooled import GatedPooled
 from bv_search.heads.branches.inception import Inception
 from bv_search.heads.branches.linear import AllChannels, Channel
 from bv_search.heads.branches.mlp import Mlp
@@ -25,6 +26,7 @@ __all__ = [
     "Channel",
     "FeatureNgrams",
     "FlatAdapter",
+    "GatedPooled",
     "Inception",
     "LayerAdapters",
     "Mlp",

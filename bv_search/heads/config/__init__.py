@@ -4,7 +4,6 @@ from bv_search.heads.config.adapters import (
     AdapterHead,
     FlatAdapterHead,
     PooledAdapterHead,
-    PoolingHead,
     TwoAdaptersHead,
 )
 from bv_search.heads.config.convolutions import CnnHead, NgramHead
@@ -13,6 +12,7 @@ from bv_search.heads.config.fit import check_fit, fits
 from bv_search.heads.config.head import HeadConfig, Pooling, Readout
 from bv_search.heads.config.kinds import CONFIGS, head_from_json
 from bv_search.heads.config.plain import LinearHead, MlpHead
+from bv_search.heads.config.poolings import GatedPoolingHead, PoolingHead
 from bv_search.heads.config.shape import HeadShape
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "AdapterHead",
     "CnnHead",
     "FlatAdapterHead",
+    "GatedPoolingHead",
     "HeadConfig",
     "HeadShape",
     "InceptionHead",
