@@ -66,8 +66,14 @@ def _run(groups: list[Group], hidden_LTH: Tensor, windows: Windows) -> dict[int,
 
 def _read(readout: Readout, out_TC: Tensor, windows: Windows) -> Tensor:
     """out_NC. The dense layer is linear, so the mean of outputs is the output of the mean."""
-    if readout == "first":
-        return out_TC[windows.firsts_N]
-    count = len(windows.lengths_N)
-    sums_NC = out_TC.new_zeros(count, out_TC.shape[1]).index_add(0, windows.owners_T, out_TC)
-    return sums_NC if readout == "sum" else sums_NC / windows.lengths_N[:, None]
+    match readout:
+        case "first":
+            return out_TC[windows.firsts_N]
+        case "last":
+            return out_TC[windows.lasts_N]
+        case "max":
+            return windows.maxima(out_TC)
+        case "sum":
+            return windows.sums(out_TC)
+        case "mean":
+            return windows.sums(out_TC) / windows.lengths_N[:, None]

@@ -74,6 +74,12 @@ HEADS: list[HeadConfig] = [
     MlpHead(size=5),
     GatedPoolingHead(),
     GatedPoolingHead(readout="mean"),
+    PoolingHead(readout="max"),
+    PoolingHead(readout="last"),
+    AdapterHead(size=4, skip=True, readout="max"),
+    NgramHead(size=8, filters=2, readout="last"),
+    MlpHead(size=4, readout="max"),
+    LinearHead(readout="last"),
 ]
 LAYERS, WIDTH = 5, 24
 SHAPES = {

@@ -1,5 +1,7 @@
 """A pack is many heads on one batch, and none of them notices."""
 
+from typing import Literal
+
 import pytest
 import torch
 from torch import Tensor
@@ -102,15 +104,36 @@ def test_a_diverged_head_leaves_the_others_as_they_are(dropout: float) -> None:
     assert not any(out.isfinite().any() for out in after[::2])
 
 
-def test_first_and_mean_readouts_share_a_pack() -> None:
+def test_heads_with_all_readouts_share_a_pack() -> None:
     hidden_LTH, lengths_N = some_windows(3, 5)
-    first = Head(PooledAdapterHead(size=3), CLASSES).initialise(0)
-    mean = Head(PooledAdapterHead(size=3, readout="mean"), CLASSES).initialise(0)
+    readouts: list[Literal["first", "last", "mean", "max"]] = ["first", "last", "mean", "max"]
+    heads = [Head(PooledAdapterHead(size=3, readout=r), CLASSES).initialise(0) for r in readouts]
 
-    of_first, of_mean = Pack([first, mean])(hidden_LTH, lengths_N)
+    found = Pack(heads)(hidden_LTH, lengths_N)
 
     (by_token,) = Pack([Head(PooledAdapterHead(size=3), CLASSES).initialise(0)])(
         hidden_LTH, torch.ones(8, dtype=torch.int64)
     )
-    torch.testing.assert_close(of_first, by_token[[0, 3]])
-    torch.testing.assert_close(of_mean, torch.stack([by_token[:3].mean(0), by_token[3:].mean(0)]))
+    windows = by_token[:3], by_token[3:]
+    torch.testing.assert_close(found[0], torch.stack([window[0] for window in windows]))
+    torch.testing.assert_close(found[1], torch.stack([window[-1] for window in windows]))
+    torch.testing.assert_close(found[2], torch.stack([window.mean(dim=0) for window in windows]))
+    torch.testing.assert_close(found[3], torch.stack([window.amax(dim=0) for window in windows]))
+
+
+def test_only_the_tokens_that_say_most_learn() -> None:
+    """Of each output its own, and both halves where two say the same."""
+    hidden_LTH = torch.zeros(4, 5, 8)
+    hidden_LTH[:, :, 0] = torch.tensor([1.0, 3.0, 2.0, 5.0, 5.0])
+    hidden_LTH[:, 3:, 1] = torch.tensor([1.0, 2.0])
+    head = Head(PoolingHead(pooling="average", readout="max"), CLASSES).initialise(0)
+    (dense_HC,) = head.typed_branches()[0].parameters()
+    torch.nn.init.zeros_(dense_HC)
+    dense_HC.data[0] = torch.tensor([1.0, -1.0, 1.0])
+    out_NC = Pack([head])(hidden_LTH, torch.tensor([3, 2]))[0]
+    torch.autograd.backward(out_NC.sum())
+
+    torch.testing.assert_close(out_NC, torch.tensor([[3.0, -1.0, 3.0], [5.0, -5.0, 5.0]]))
+    assert dense_HC.grad is not None
+    torch.testing.assert_close(dense_HC.grad[0], torch.tensor([8.0, 6.0, 8.0]))
+    torch.testing.assert_close(dense_HC.grad[1], torch.tensor([1.5, 1.5, 1.5]))

@@ -6,7 +6,12 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 from bv_search.errors import HeadError
 
 Pooling = Literal["learned", "average"]
-Readout = Literal["first", "mean", "sum"]
+Readout = Literal["first", "last", "mean", "max", "sum"]
+IN_NAMES: dict[Readout, str] = {
+    "last": ", last token",
+    "mean": ", mean of tokens",
+    "max": ", maximum of tokens",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,8 +22,8 @@ class HeadConfig:
     for_windows: ClassVar[bool] = False  # it answers for a whole window, never for each token
     narrowest: ClassVar[int] = 1  # the least width of the hidden states that it can work on
 
-    # which token of a window answers for it, where a store holds them all
-    readout: Literal["first", "mean"] = "first"
+    # which token of a window answers for it, where a store holds them all; or what all of them say
+    readout: Literal["first", "last", "mean", "max"] = "first"
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))
@@ -28,7 +33,7 @@ class HeadConfig:
     @property
     def name(self) -> str:
         """Short and telling: it stands in tables."""
-        return self.architecture + (", mean of tokens" if self.readout == "mean" else "")
+        return self.architecture + IN_NAMES.get(self.readout, "")
 
     @property
     def architecture(self) -> str:
