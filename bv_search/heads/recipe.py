@@ -5,6 +5,7 @@ from typing import Any
 
 from bv_search.heads.branches import (
     AllChannels,
+    Attention,
     Branch,
     Channel,
     FeatureNgrams,
@@ -23,6 +24,7 @@ from bv_search.heads.branches import (
 )
 from bv_search.heads.config import (
     AdapterHead,
+    AttentionHead,
     CnnHead,
     FlatAdapterHead,
     GatedPoolingHead,
@@ -60,6 +62,10 @@ def _pooling(config: PoolingHead, shape: HeadShape) -> list[Branch]:
 
 def _gated_pooling(config: GatedPoolingHead, shape: HeadShape) -> list[Branch]:
     return [GatedPooled(shape.layers, shape.width, shape.outputs)]
+
+
+def _attention(config: AttentionHead, shape: HeadShape) -> list[Branch]:
+    return [Attention(config, shape)]
 
 
 def _adapter(config: AdapterHead, shape: HeadShape) -> list[Branch]:
@@ -112,6 +118,7 @@ RECIPES: dict[type[HeadConfig], Callable[[Any, HeadShape], list[Branch]]] = {
     MlpHead: _mlp,
     PoolingHead: _pooling,
     GatedPoolingHead: _gated_pooling,
+    AttentionHead: _attention,
     AdapterHead: _adapter,
     PooledAdapterHead: _pooled_adapter,
     TwoAdaptersHead: _two_adapters,

@@ -7,6 +7,7 @@ import torch
 
 from bv_search.errors import HeadError
 from bv_search.heads.config import (
+    AttentionHead,
     FlatAdapterHead,
     HeadConfig,
     HeadShape,
@@ -39,6 +40,8 @@ ONE_TOKEN = replace(TOKENS, tokens=1)
         (FlatAdapterHead(), ONE_TOKEN, "needs all tokens of a window"),
         (FlatAdapterHead(), SPANS, "answers for whole windows; .* found spans"),
         (XceptionHead(), SPANS, "answers for whole windows"),
+        (AttentionHead(), SPANS, "answers for whole windows; .* found spans"),
+        (AttentionHead(), ONE_TOKEN, "needs all tokens of a window; .* found one token a window"),
         (PoolingHead(readout="mean"), SPANS, "has the readout mean"),
         (PoolingHead(readout="max"), SPANS, "has the readout max"),
         (PoolingHead(readout="last"), SPANS, "has the readout last"),

@@ -7,6 +7,7 @@ import torch
 
 from bv_search.heads.config import (
     AdapterHead,
+    AttentionHead,
     CnnHead,
     FlatAdapterHead,
     GatedPoolingHead,
@@ -112,6 +113,11 @@ def test_a_flattened_head_has_weights_for_each_position() -> None:
         (LinearHead(), 25 * 1024 * 2 + 2),
         (LinearHead(channels=3), 1024 * 2 + 2),
         (MlpHead(size=64), (25 * 1024 + 1) * 64 + 64 * 2 + 2),
+        (AttentionHead(queries=4), 4 * 1024 + 25 + 1 + 4 * 1024 * 2 + 2),
+        (
+            AttentionHead(queries=2, pooling="average", position_bias=True),
+            2 * 1024 + 2 * 33 + 2 * 1024 * 2 + 2,
+        ),
         (GatedPoolingHead(), 25 * 1024 + 25 + 25 + 1 + 1024 * 2 + 2),
     ],
     ids=lambda value: value.name if isinstance(value, HeadConfig) else None,

@@ -25,8 +25,15 @@ def test_each_window_has_its_sums_and_maxima(windows: Windows) -> None:
     assert torch.equal(windows.maxima(x_TF), torch.stack([each.amax(dim=0) for each in apart]))
 
 
-def test_maxima_and_padding_learn_as_autograd_says(windows: Windows) -> None:
+def test_a_softmax_is_one_over_each_window(windows: Windows) -> None:
+    x_TF = 100 * some_numbers()
+    apart = torch.split(x_TF, LENGTHS)
+    torch.testing.assert_close(windows.softmax(x_TF), torch.cat([each.softmax(dim=0) for each in apart]))
+
+
+def test_they_learn_as_autograd_says(windows: Windows) -> None:
     x_TF = some_numbers().requires_grad_()
+    assert torch.autograd.gradcheck(windows.softmax, x_TF)
     assert torch.autograd.gradcheck(windows.maxima, x_TF)
     assert torch.autograd.gradcheck(windows.pad, x_TF)
     assert torch.equal(windows.unpad(windows.pad(x_TF)), x_TF)

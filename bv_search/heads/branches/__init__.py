@@ -6,6 +6,7 @@ themselves, from different heads, as one wide operation; heavy ones take turns.
 """
 
 from bv_search.heads.branches.adapter import LayerAdapters, SharedAdapter
+from bv_search.heads.branches.attention import Attention
 from bv_search.heads.branches.branch import Branch, Solo
 from bv_search.heads.branches.flat_adapter import FlatAdapter
 from bv_search.heads.branches.gated_pooled import GatedPooled
@@ -22,6 +23,7 @@ from bv_search.heads.branches.xception_mod import XceptionMod
 
 __all__ = [
     "AllChannels",
+    "Attention",
     "Branch",
     "Channel",
     "FeatureNgrams",

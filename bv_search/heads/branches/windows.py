@@ -52,6 +52,10 @@ class Windows:
         """x_NF."""
         return self.pad(x_TF, float("-inf")).amax(dim=0)
 
+    def softmax(self, x_TF: Tensor) -> Tensor:
+        """x_TF, over the tokens of each window."""
+        return self.unpad(self.pad(x_TF, float("-inf")).softmax(dim=0))
+
     def pad(self, x_TF: Tensor, value: float = 0.0) -> Tensor:
         """x_SNF: windows side by side. For few numbers of a token, never for hidden states."""
         longest, count = int(self.lengths_N.max()), len(self.lengths_N)

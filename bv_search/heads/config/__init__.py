@@ -12,12 +12,13 @@ from bv_search.heads.config.fit import check_fit, fits
 from bv_search.heads.config.head import HeadConfig, Pooling, Readout
 from bv_search.heads.config.kinds import CONFIGS, head_from_json
 from bv_search.heads.config.plain import LinearHead, MlpHead
-from bv_search.heads.config.poolings import GatedPoolingHead, PoolingHead
+from bv_search.heads.config.poolings import AttentionHead, GatedPoolingHead, PoolingHead
 from bv_search.heads.config.shape import HeadShape
 
 __all__ = [
     "CONFIGS",
     "AdapterHead",
+    "AttentionHead",
     "CnnHead",
     "FlatAdapterHead",
     "GatedPoolingHead",

@@ -14,13 +14,14 @@ from bv_search.heads.config.convolutions import CnnHead, NgramHead
 from bv_search.heads.config.deep import InceptionHead, XceptionHead, XceptionModHead
 from bv_search.heads.config.head import HeadConfig
 from bv_search.heads.config.plain import LinearHead, MlpHead
-from bv_search.heads.config.poolings import GatedPoolingHead, PoolingHead
+from bv_search.heads.config.poolings import AttentionHead, GatedPoolingHead, PoolingHead
 
 KINDS: tuple[type[HeadConfig], ...] = (
     LinearHead,
     MlpHead,
     PoolingHead,
     GatedPoolingHead,
+    AttentionHead,
     AdapterHead,
     PooledAdapterHead,
     TwoAdaptersHead,
