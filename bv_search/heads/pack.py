@@ -34,7 +34,14 @@ class Pack:
         if not self._per_token:
             outputs = {k: _read(self.heads[k].config.readout, out, windows) for k, out in outputs.items()}
             outputs |= self._run_at_firsts(hidden_LTH, windows)
+        outputs |= self._run_without_branches(windows)
         return [outputs[k] + head.bias_C for k, head in enumerate(self.heads)]
+
+    def _run_without_branches(self, windows: Windows) -> dict[int, Tensor]:
+        """Heads that are a bias alone: nothing is added to it."""
+        rows = len(windows.owners_T) if self._per_token else len(windows.lengths_N)
+        bare = {k: head.bias_C for k, head in enumerate(self.heads) if not head.branches}
+        return {k: bias_C.new_zeros(rows, len(bias_C)) for k, bias_C in bare.items()}
 
     def _run_at_firsts(self, hidden_LTH: Tensor, windows: Windows) -> dict[int, Tensor]:
         """Heads for which a window is its first token, and the others need not be touched."""

@@ -26,6 +26,7 @@ from bv_search.heads.config import (
     AdapterHead,
     AttentionHead,
     CnnHead,
+    ConstantHead,
     FlatAdapterHead,
     GatedPoolingHead,
     HeadConfig,
@@ -44,6 +45,10 @@ from bv_search.heads.config import (
 
 def branches(config: HeadConfig, shape: HeadShape) -> list[Branch]:
     return RECIPES[type(config)](config, shape)
+
+
+def _constant(config: ConstantHead, shape: HeadShape) -> list[Branch]:
+    return []
 
 
 def _linear(config: LinearHead, shape: HeadShape) -> list[Branch]:
@@ -114,6 +119,7 @@ def _skip(config: AdapterHead | PooledAdapterHead | XceptionHead, shape: HeadSha
 
 
 RECIPES: dict[type[HeadConfig], Callable[[Any, HeadShape], list[Branch]]] = {
+    ConstantHead: _constant,
     LinearHead: _linear,
     MlpHead: _mlp,
     PoolingHead: _pooling,

@@ -80,4 +80,4 @@ def _kind(head: Head) -> str:
 def _cost(head: Head) -> float:
     """Near enough: features that it makes of a window; each costs about as much to make as any other."""
     tokens = (head.shape.tokens or 1) if head.reads_all_tokens else 1
-    return float(tokens * sum(branch.work() for branch in head.typed_branches()))
+    return float(max(1, tokens * sum(branch.work() for branch in head.typed_branches())))

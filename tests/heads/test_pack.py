@@ -8,6 +8,7 @@ from torch import Tensor
 
 from bv_search.heads.config import (
     AdapterHead,
+    ConstantHead,
     GatedPoolingHead,
     HeadConfig,
     HeadShape,
@@ -61,6 +62,20 @@ def test_an_adapter_head_is_a_dense_layer_on_flattened_features_and_the_last_cha
     dense = torch.cat([weights[adapter + "dense_LAC"].flatten(0, 1), weights[skip + "dense_HC"]])
 
     torch.testing.assert_close(Pack([head])(hidden_LTH, lengths_N)[0], features @ dense + head.bias_C)
+
+
+@pytest.mark.parametrize(("shape", "rows"), [(SPAN, 8), (CLASSES, 2)])
+def test_a_constant_head_says_its_bias_of_everything(shape: HeadShape, rows: int) -> None:
+    hidden_LTH, lengths_N = some_windows(3, 5)
+    heads = [Head(config, shape).initialise(0) for config in (PoolingHead(), ConstantHead())]
+    bias_C = heads[1].bias_C
+    bias_C.data += torch.arange(1.0, shape.outputs + 1)
+    for pack in (Pack(heads), Pack(heads[1:])):
+        out_RC = pack(hidden_LTH, lengths_N)[-1]
+        (grad_C,) = torch.autograd.grad(out_RC.sum(), bias_C)
+
+        assert torch.equal(out_RC, bias_C.expand(rows, -1))
+        assert torch.equal(grad_C, torch.full_like(bias_C, rows))
 
 
 PAIRS: list[HeadConfig] = [

@@ -9,6 +9,7 @@ from bv_search.heads.config import (
     AdapterHead,
     AttentionHead,
     CnnHead,
+    ConstantHead,
     FlatAdapterHead,
     GatedPoolingHead,
     HeadConfig,
@@ -110,6 +111,7 @@ def test_a_flattened_head_has_weights_for_each_position() -> None:
 @pytest.mark.parametrize(
     ("config", "parameters"),
     [
+        (ConstantHead(), 2),
         (LinearHead(), 25 * 1024 * 2 + 2),
         (LinearHead(channels=3), 1024 * 2 + 2),
         (MlpHead(size=64), (25 * 1024 + 1) * 64 + 64 * 2 + 2),

@@ -9,6 +9,7 @@ import torch
 from bv_search.heads.config import (
     AdapterHead,
     CnnHead,
+    ConstantHead,
     HeadConfig,
     HeadShape,
     LinearHead,
@@ -74,6 +75,10 @@ def test_heads_that_read_first_tokens_cost_less_than_those_that_read_all() -> No
 def test_a_feature_of_all_layers_costs_as_much_as_one_of_each() -> None:
     groups = share_out(heads(MlpHead(size=8), *[AdapterHead(size=2)] * 4), 2)
     assert groups == [[1, 2, 3, 4], [0]]
+
+
+def test_heads_that_cost_nothing_have_lanes_too() -> None:
+    assert share_out(heads(ConstantHead(), ConstantHead(), ConstantHead()), 2) == [[0], [1, 2]]
 
 
 def test_heads_that_share_a_product_stand_together() -> None:

@@ -11,7 +11,7 @@ from bv_search.heads.config.deep import InceptionHead, XceptionHead, XceptionMod
 from bv_search.heads.config.fit import check_fit, fits
 from bv_search.heads.config.head import HeadConfig, Pooling, Readout
 from bv_search.heads.config.kinds import CONFIGS, head_from_json
-from bv_search.heads.config.plain import LinearHead, MlpHead
+from bv_search.heads.config.plain import ConstantHead, LinearHead, MlpHead
 from bv_search.heads.config.poolings import AttentionHead, GatedPoolingHead, PoolingHead
 from bv_search.heads.config.shape import HeadShape
 
@@ -20,6 +20,7 @@ __all__ = [
     "AdapterHead",
     "AttentionHead",
     "CnnHead",
+    "ConstantHead",
     "FlatAdapterHead",
     "GatedPoolingHead",
     "HeadConfig",

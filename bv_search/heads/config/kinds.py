@@ -13,10 +13,11 @@ from bv_search.heads.config.adapters import (
 from bv_search.heads.config.convolutions import CnnHead, NgramHead
 from bv_search.heads.config.deep import InceptionHead, XceptionHead, XceptionModHead
 from bv_search.heads.config.head import HeadConfig
-from bv_search.heads.config.plain import LinearHead, MlpHead
+from bv_search.heads.config.plain import ConstantHead, LinearHead, MlpHead
 from bv_search.heads.config.poolings import AttentionHead, GatedPoolingHead, PoolingHead
 
 KINDS: tuple[type[HeadConfig], ...] = (
+    ConstantHead,
     LinearHead,
     MlpHead,
     PoolingHead,

@@ -8,6 +8,19 @@ from bv_search.heads.config.head import HeadConfig
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConstantHead(HeadConfig):
+    """A bias alone: it says what is most frequent, or the mean. What it scores, a head must beat."""
+
+    kind: ClassVar[str] = "constant"
+
+    readout: Literal["first"] = "first"  # it reads no token
+
+    @property
+    def architecture(self) -> str:
+        return "constant"
+
+
+@dataclass(frozen=True, kw_only=True)
 class LinearHead(HeadConfig):
     """One dense layer on a channel, or on all channels side by side."""
 
