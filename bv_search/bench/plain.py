@@ -8,13 +8,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bv_search.heads.config import AdapterHead, HeadShape, PooledAdapterHead, PoolingHead
+from bv_search.heads.config import AdapterHead, HeadShape, LinearHead, MlpHead, PooledAdapterHead, PoolingHead
 from bv_search.scan.batch import Batch
 from bv_search.scan.loss import LOSSES
 from bv_search.scan.state import HeadState
 from bv_search.tasks.task import Kind
 
-PlainConfig = PoolingHead | AdapterHead | PooledAdapterHead
+PlainConfig = LinearHead | MlpHead | PoolingHead | AdapterHead | PooledAdapterHead
 
 
 class PlainHead(nn.Module):
@@ -22,18 +22,24 @@ class PlainHead(nn.Module):
         super().__init__()
         self._config = config
         self.mix_L = nn.Parameter(torch.zeros(shape.layers))
-        self.skip = not isinstance(config, PoolingHead) and config.skip
+        self.skip = isinstance(config, AdapterHead | PooledAdapterHead) and config.skip
+        self.down = nn.ModuleList()
         features = shape.width
         match config:
+            case LinearHead():
+                features = shape.width * (shape.layers if config.channels == "all" else 1)
+            case MlpHead():
+                features = config.size
+                self.down.append(nn.Linear(shape.layers * shape.width, config.size))
             case AdapterHead():
                 features = shape.layers * config.size
                 bottlenecks = 1 if config.shared else shape.layers
-                self.down = nn.ModuleList(nn.Linear(shape.width, config.size) for _ in range(bottlenecks))
+                self.down.extend(nn.Linear(shape.width, config.size) for _ in range(bottlenecks))
             case PooledAdapterHead():
                 features = config.size
-                self.down = nn.ModuleList([nn.Linear(shape.width, config.size)])
+                self.down.append(nn.Linear(shape.width, config.size))
             case PoolingHead():
-                self.down = nn.ModuleList()
+                pass
             case _:
                 assert_never(config)
         self.dense = nn.Linear(features + (shape.width if self.skip else 0), shape.outputs)
@@ -47,6 +53,11 @@ class PlainHead(nn.Module):
         return logits_TC
 
     def _features(self, hidden_LTH: Tensor) -> Tensor:
+        if isinstance(self._config, LinearHead):
+            channels = self._config.channels
+            return hidden_LTH.transpose(0, 1).flatten(1) if channels == "all" else hidden_LTH[channels]
+        if isinstance(self._config, MlpHead):
+            return functional.gelu(self.down[0](hidden_LTH.transpose(0, 1).flatten(1)))
         if isinstance(self._config, AdapterHead):
             if self._config.shared:
                 features_LTA = functional.gelu(self.down[0](hidden_LTH))

@@ -69,7 +69,7 @@ class Head(nn.Module):
         return sum(parameter.numel() for parameter in self.parameters())
 
     def stored_count(self) -> int:
-        """With numbers that are not trained, of batch norm and of standard inputs: Keras's total parameters."""
+        """With numbers that are not trained, of batch norm and of standard inputs."""
         return self.parameter_count() + sum(buffer.numel() for buffer in self.buffers())
 
     def save_pretrained(self, folder: str | Path, **more: Any) -> None:

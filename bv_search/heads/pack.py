@@ -48,7 +48,15 @@ class Pack:
             else:
                 found = _run(readers.groups, hidden_LTH, windows)
                 outputs |= {k: self._read(k, out_TC, windows) for k, out_TC in found.items()}
-        return [outputs[k] + head.bias_C for k, head in enumerate(self.heads)]
+        return [
+            outputs[k] + head.bias_C if k in outputs else self._repeat(head.bias_C, windows)
+            for k, head in enumerate(self.heads)
+        ]
+
+    def _repeat(self, bias_C: Tensor, windows: Windows) -> Tensor:
+        """Of a head without branches: it says the same of everything."""
+        rows = len(windows.owners_T) if self._per_token else len(windows.lengths_N)
+        return bias_C.expand(rows, -1)
 
     def _read(self, head: int, out_TC: Tensor, windows: Windows) -> Tensor:
         return out_TC if self._per_token else _read(self.heads[head].config.readout, out_TC, windows)
@@ -88,8 +96,14 @@ def _run(groups: list[Group], hidden_LTH: Tensor, windows: Windows) -> dict[int,
 
 def _read(readout: Readout, out_TC: Tensor, windows: Windows) -> Tensor:
     """out_NC. The dense layer is linear, so the mean of outputs is the output of the mean."""
-    if readout == "first":
-        return out_TC[windows.firsts_N]
-    count = len(windows.lengths_N)
-    sums_NC = out_TC.new_zeros(count, out_TC.shape[1]).index_add(0, windows.owners_T, out_TC)
-    return sums_NC if readout == "sum" else sums_NC / windows.lengths_N[:, None]
+    match readout:
+        case "first":
+            return out_TC[windows.firsts_N]
+        case "last":
+            return out_TC[windows.lasts_N]
+        case "max":
+            return windows.maxima(out_TC)
+        case "sum":
+            return windows.sums(out_TC)
+        case "mean":
+            return windows.sums(out_TC) / windows.lengths_N[:, None]

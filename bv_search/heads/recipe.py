@@ -4,12 +4,16 @@ from collections.abc import Callable
 from typing import Any
 
 from bv_search.heads.branches import (
+    AllChannels,
+    Attention,
     Branch,
+    Channel,
     FeatureNgrams,
     FlatAdapter,
+    GatedPooled,
     Inception,
-    Last,
     LayerAdapters,
+    Mlp,
     Pooled,
     PooledAdapter,
     SharedAdapter,
@@ -20,11 +24,16 @@ from bv_search.heads.branches import (
 )
 from bv_search.heads.config import (
     AdapterHead,
+    AttentionHead,
     CnnHead,
+    ConstantHead,
     FlatAdapterHead,
+    GatedPoolingHead,
     HeadConfig,
     HeadShape,
     InceptionHead,
+    LinearHead,
+    MlpHead,
     NgramHead,
     PooledAdapterHead,
     PoolingHead,
@@ -38,8 +47,30 @@ def branches(config: HeadConfig, shape: HeadShape) -> list[Branch]:
     return RECIPES[type(config)](config, shape)
 
 
+def _constant(config: ConstantHead, shape: HeadShape) -> list[Branch]:
+    return []
+
+
+def _linear(config: LinearHead, shape: HeadShape) -> list[Branch]:
+    if config.channels == "all":
+        return [AllChannels(shape.layers, shape.width, shape.outputs)]
+    return [Channel(config.channels, shape.width, shape.outputs)]
+
+
+def _mlp(config: MlpHead, shape: HeadShape) -> list[Branch]:
+    return [Mlp(shape.layers, shape.width, config.size, shape.outputs)]
+
+
 def _pooling(config: PoolingHead, shape: HeadShape) -> list[Branch]:
     return [Pooled(shape.layers, shape.width, shape.outputs, learned=config.pooling == "learned")]
+
+
+def _gated_pooling(config: GatedPoolingHead, shape: HeadShape) -> list[Branch]:
+    return [GatedPooled(shape.layers, shape.width, shape.outputs)]
+
+
+def _attention(config: AttentionHead, shape: HeadShape) -> list[Branch]:
+    return [Attention(config, shape)]
 
 
 def _adapter(config: AdapterHead, shape: HeadShape) -> list[Branch]:
@@ -84,11 +115,16 @@ def _xception(config: XceptionHead, shape: HeadShape) -> list[Branch]:
 
 
 def _skip(config: AdapterHead | PooledAdapterHead | XceptionHead, shape: HeadShape) -> list[Branch]:
-    return [Last(shape.width, shape.outputs)] if config.skip else []
+    return [Channel(shape.layers - 1, shape.width, shape.outputs)] if config.skip else []
 
 
 RECIPES: dict[type[HeadConfig], Callable[[Any, HeadShape], list[Branch]]] = {
+    ConstantHead: _constant,
+    LinearHead: _linear,
+    MlpHead: _mlp,
     PoolingHead: _pooling,
+    GatedPoolingHead: _gated_pooling,
+    AttentionHead: _attention,
     AdapterHead: _adapter,
     PooledAdapterHead: _pooled_adapter,
     TwoAdaptersHead: _two_adapters,

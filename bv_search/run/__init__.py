@@ -8,10 +8,10 @@ from bv_search.run.study import Study, versions
 from bv_search.run.trial import CurvePoint, TrialRecord, fold
 
 __all__ = [
+    "CurvePoint",
     "Journal",
     "Predictions",
     "Run",
-    "CurvePoint",
     "Study",
     "TrialRecord",
     "fold",

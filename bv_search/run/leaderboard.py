@@ -16,7 +16,7 @@ COLUMNS = (
 
 
 def leaderboard(records: Iterable[TrialRecord]) -> list[TrialRecord]:
-    """Best on select first, the lower loss and then the smaller head among equals, trials without a head last."""
+    """Best on select first; of equals the lower loss, then the smaller head; trials without a head last."""
     return sorted(records, key=rank_of)
 
 

@@ -14,11 +14,11 @@ from bv_search.errors import RunError
 from bv_search.run.folder import ENSEMBLE, LEADERBOARD, REPORT_HTML, REPORT_MD, STUDY, Run
 from bv_search.run.leaderboard import best, flat
 from bv_search.run.points import (
+    curve_metrics,
     final_metrics,
     metrics_of,
     milliseconds,
     parameter_name,
-    curve_metrics,
     study_params,
 )
 from bv_search.run.tracking import Tracking, connect, reaching

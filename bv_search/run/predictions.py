@@ -24,7 +24,9 @@ class Predictions:
     logits: list[np.ndarray]  # (tokens, 2) for spans, (C,) otherwise
 
 
-def write_predictions(path: Path, ids: Sequence[str], logits: Sequence[np.ndarray]) -> Path:
+def write_predictions(
+    path: Path, ids: Sequence[str], logits: Sequence[np.ndarray] | np.ndarray
+) -> Path:
     """Write whole or not at all."""
     assert len(ids) == len(logits), (len(ids), len(logits))
     width = str(logits[0].shape[1]) if logits and logits[0].ndim == 2 else FLAT

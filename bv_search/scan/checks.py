@@ -1,4 +1,4 @@
-"""Checks: how a head of `passes: auto` does on select along its way, and when it has learned. Free of torch."""
+"""Checks: how a head does on select along its way, and when it has learned. Free of torch."""
 
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self

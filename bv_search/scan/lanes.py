@@ -74,10 +74,10 @@ def share_out(heads: Sequence[Head], lanes: int) -> list[list[int]]:
 
 
 def _kind(head: Head) -> str:
-    return " ".join(type(branch).__name__ for branch in head.typed_branches())
+    return " ".join(str(branch.fuse_key) for branch in head.typed_branches())
 
 
 def _cost(head: Head) -> float:
     """Near enough: features that it makes of a window; each costs about as much to make as any other."""
     tokens = (head.shape.tokens or 1) if head.reads_all_tokens else 1
-    return float(tokens * sum(branch.kept(1) for branch in head.typed_branches()))
+    return float(max(1, tokens * sum(branch.work() for branch in head.typed_branches())))

@@ -75,7 +75,7 @@ class RowsOfBlocks(Rows):
 
 
 class RowsInMemory(Rows):
-    """One token a window: all of them stay, standardised where that fits; later passes are shuffled by row."""
+    """One token a window: all stay, standardised where that fits; later passes are shuffled by row."""
 
     def __init__(self, split: StoreSplit, inputs: Sequence[Inputs], device: torch.device) -> None:
         super().__init__(split, inputs, device)

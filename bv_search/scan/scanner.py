@@ -120,7 +120,7 @@ class Scanner:
         return [_final(*each) for each in zip(loaded, heads, select, report, strict=True)]
 
     def fresh(self, head: Start) -> HeadState:
-        """Heads on standard inputs start from the best constant answer, those of the source work from zero."""
+        """Heads on standard inputs start from the best constant answer, those on raw ones from zero."""
         constant_C = self._constant_C if head.config.reads_standard else None
         return HeadState.fresh(head.trial, head.config, self.shape, constant_C)
 

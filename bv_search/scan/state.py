@@ -15,7 +15,6 @@ from bv_search.heads.inputs import Standard
 from bv_search.scan.checks import Checks
 from bv_search.scan.trial import TrialConfig
 
-
 PARTS = ("weights", "mean", "square", "gradient", "best_weights")
 
 

@@ -48,7 +48,7 @@ class Rungs:
         return config.training.data_fraction, config.training.passes
 
     def _snap(self, place: int, course: Course) -> int:
-        """To where steps of any batch end; the checks of a course are such places, and as good as its thirds."""
+        """To where steps of any batch end: the borders of a course are such places."""
         begins = place < course.next_border(0) and not self.at_borders
         return place if begins or course.is_border(place) else course.next_border(place)
 

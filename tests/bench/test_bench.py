@@ -16,7 +16,7 @@ from bv_search.bench.extract import prepare
 from bv_search.bench.hdf5 import shuffled_batches, write_padded
 from bv_search.bench.plain import PlainConfig, PlainHead
 from bv_search.command import Progress, main
-from bv_search.heads.config import AdapterHead, HeadShape, PoolingHead
+from bv_search.heads.config import AdapterHead, HeadShape, LinearHead, MlpHead, PoolingHead
 from bv_search.heads.head import count_parameters
 from bv_search.source.fill import encode_batches
 from tests.stores import make_class_store, make_span_store
@@ -126,7 +126,14 @@ def test_a_store_of_another_task_is_not_scanned(tmp_path: Path, capsys: pytest.C
 
 @pytest.mark.parametrize(
     "config",
-    [PoolingHead(pooling="average"), AdapterHead(size=3, skip=True), AdapterHead(size=3, shared=False)],
+    [
+        LinearHead(),
+        LinearHead(channels=1),
+        MlpHead(size=3),
+        PoolingHead(pooling="average"),
+        AdapterHead(size=3, skip=True),
+        AdapterHead(size=3, shared=False),
+    ],
 )
 def test_heads_in_plain_pytorch_are_the_same_heads(config: PlainConfig) -> None:
     shape = HeadShape(layers=4, width=8, outputs=2, per_token=True)

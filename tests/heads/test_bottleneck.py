@@ -8,7 +8,6 @@ from torch.nn import functional
 from bv_search.heads.branches import bottleneck, dense, product
 from bv_search.heads.branches.bottleneck import Piece
 from bv_search.heads.branches.dense import TorchDense
-from bv_search.heads.branches.product import read_out
 from bv_search.heads.config import AdapterHead, HeadConfig, HeadShape, PooledAdapterHead
 from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
@@ -111,10 +110,3 @@ def test_scoring_keeps_nothing_for_a_gradient(pieces: None) -> None:
         scoring = Pack(heads)(hidden_LTH, torch.tensor([15, 25]))
     torch.testing.assert_close(scoring, [each.detach() for each in learning])
     assert not any(each.requires_grad for each in scoring)
-
-
-def test_a_dense_layer_on_all_layers_learns_as_autograd_says() -> None:
-    hidden_LTH = some(LAYERS, TOKENS, WIDTH).double()
-    dense_LHC = some(LAYERS, WIDTH, 3, seed=1).double().requires_grad_()
-    torch.testing.assert_close(read_out(hidden_LTH, dense_LHC), (hidden_LTH @ dense_LHC).sum(dim=0))
-    assert torch.autograd.gradcheck(lambda dense: read_out(hidden_LTH, dense), dense_LHC)

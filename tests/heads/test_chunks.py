@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from bv_search.heads.branches import chunks
-from bv_search.heads.config import CnnHead, HeadConfig, HeadShape, NgramHead
+from bv_search.heads.config import CnnHead, HeadConfig, HeadShape, LinearHead, NgramHead
 from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
 
@@ -36,18 +36,25 @@ def test_a_head_in_chunks_is_the_same_head(config: HeadConfig, monkeypatch: pyte
         torch.testing.assert_close(theirs, ours, rtol=1e-4, atol=1e-5)
 
 
-def test_backward_makes_each_chunk_anew_with_the_same_dropout(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("config", "dense"),
+    [(CnnHead(channels=3, kernel=3, depth=2), "dense_FC"), (LinearHead(), "dense_LHC")],
+    ids=lambda value: value.name if isinstance(value, HeadConfig) else value,
+)
+def test_backward_makes_each_chunk_anew_with_the_same_dropout(
+    config: HeadConfig, dense: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The gradient of the dense layer is the dropped features themselves, summed: outputs tell them."""
     monkeypatch.setattr(chunks, "NUMBERS", 1000)
-    head = Head(CnnHead(channels=3, kernel=3, depth=2), SHAPE).initialise(0)
+    head = Head(config, SHAPE).initialise(0)
     head.use_dropout(0.5, 1)
     (out_TC,) = Pack([head])(torch.randn(4, 50, 12), torch.tensor([50]), step=0)
     torch.autograd.backward(out_TC.sum())
     (branch,) = head.typed_branches()
-    dense_FC = dict(branch.named_parameters())["dense_FC"]
+    weights = dict(branch.named_parameters())[dense]
 
-    assert dense_FC.grad is not None
-    torch.testing.assert_close((dense_FC.grad * dense_FC).sum(), (out_TC - head.bias_C).sum())
+    assert weights.grad is not None
+    torch.testing.assert_close((weights.grad * weights).sum(), (out_TC - head.bias_C).sum())
 
 
 def test_memory_is_planned_by_one_chunk_at_most() -> None:

@@ -1,5 +1,7 @@
 """Dropout draws from the head's seed and the step, and from nothing else."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
@@ -7,9 +9,13 @@ from torch import Tensor
 from bv_search.heads.branches.dropout import Dropout
 from bv_search.heads.config import (
     AdapterHead,
+    AttentionHead,
     CnnHead,
+    GatedPoolingHead,
     HeadConfig,
     HeadShape,
+    LinearHead,
+    MlpHead,
     NgramHead,
     PooledAdapterHead,
     PoolingHead,
@@ -20,6 +26,11 @@ from bv_search.heads.pack import Pack
 
 SHAPE = HeadShape(layers=4, width=12, outputs=2, per_token=True)
 CONFIGS: list[HeadConfig] = [
+    LinearHead(),
+    LinearHead(channels=2),
+    MlpHead(size=4),
+    GatedPoolingHead(),
+    AttentionHead(queries=2, position_bias=True),
     PoolingHead(),
     AdapterHead(size=4, skip=True),
     AdapterHead(size=4, shared=False),
@@ -36,7 +47,7 @@ def some_windows() -> tuple[Tensor, Tensor]:
 
 
 def head(config: HeadConfig, rate: float = 0.5, seed: int = 1) -> Head:
-    made = Head(config, SHAPE).initialise(0)
+    made = Head(config, replace(SHAPE, per_token=not config.for_windows)).initialise(0)
     made.use_dropout(rate, seed)
     return made
 

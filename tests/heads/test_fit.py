@@ -7,10 +7,12 @@ import torch
 
 from bv_search.errors import HeadError
 from bv_search.heads.config import (
+    AttentionHead,
     FlatAdapterHead,
     HeadConfig,
     HeadShape,
     InceptionHead,
+    LinearHead,
     NgramHead,
     PoolingHead,
     XceptionHead,
@@ -33,11 +35,18 @@ ONE_TOKEN = replace(TOKENS, tokens=1)
         (InceptionHead(), ONE_TOKEN, "needs all tokens of a window"),
         (XceptionModHead(), ONE_TOKEN, "needs all tokens of a window"),
         (PoolingHead(readout="mean"), ONE_TOKEN, "needs all tokens .* extract with --tokens all"),
+        (PoolingHead(readout="max"), ONE_TOKEN, "needs all tokens of a window"),
+        (PoolingHead(readout="last"), ONE_TOKEN, "needs all tokens of a window"),
         (FlatAdapterHead(), ONE_TOKEN, "needs all tokens of a window"),
         (FlatAdapterHead(), SPANS, "answers for whole windows; .* found spans"),
         (XceptionHead(), SPANS, "answers for whole windows"),
+        (AttentionHead(), SPANS, "answers for whole windows; .* found spans"),
+        (AttentionHead(), ONE_TOKEN, "needs all tokens of a window; .* found one token a window"),
         (PoolingHead(readout="mean"), SPANS, "has the readout mean"),
+        (PoolingHead(readout="max"), SPANS, "has the readout max"),
+        (PoolingHead(readout="last"), SPANS, "has the readout last"),
         (FlatAdapterHead(tokens=100), TOKENS, "expected tokens: 128 or more; found 100"),
+        (LinearHead(channels=7), SPANS, "no such channel; expected channels: 0 to 6, or all; found 7"),
         (XceptionHead(), replace(TOKENS, width=8), "too narrow for it; expected 9 or more; found 8"),
     ],
     ids=lambda value: value.name if isinstance(value, HeadConfig) else None,
@@ -65,6 +74,11 @@ def test_an_xception_works_from_its_least_width_on(form: str, width: int) -> Non
     for tensor in (learning_NC, scored_NC, *(parameter.grad for parameter in head.parameters())):
         assert tensor is not None
         assert tensor.isfinite().all()
+
+
+def test_every_channel_that_there_is_fits() -> None:
+    for channel in range(SPANS.layers):
+        check_fit(LinearHead(channels=channel), SPANS)
 
 
 def test_without_a_known_length_nothing_is_refused_for_it() -> None:

@@ -116,3 +116,6 @@ def test_unknown_kinds_and_settings_are_named() -> None:
         head_from_json({"kind": "adapter", "shared": 1})
     with pytest.raises(HeadError, match="bad pooling"):
         head_from_json({"kind": "pooling", "pooling": "mean"})
+    for channels in (-1, True, 2.0, "last", [0]):
+        with pytest.raises(HeadError, match="bad channels; expected all, or a channel's number from 0 on"):
+            head_from_json({"kind": "linear", "channels": channels})

@@ -1,10 +1,22 @@
 """A pack is many heads on one batch, and none of them notices."""
 
+from typing import Literal
+
 import pytest
 import torch
 from torch import Tensor
 
-from bv_search.heads.config import AdapterHead, HeadConfig, HeadShape, PooledAdapterHead, PoolingHead
+from bv_search.heads.config import (
+    AdapterHead,
+    ConstantHead,
+    GatedPoolingHead,
+    HeadConfig,
+    HeadShape,
+    LinearHead,
+    MlpHead,
+    PooledAdapterHead,
+    PoolingHead,
+)
 from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
 
@@ -52,31 +64,91 @@ def test_an_adapter_head_is_a_dense_layer_on_flattened_features_and_the_last_cha
     torch.testing.assert_close(Pack([head])(hidden_LTH, lengths_N)[0], features @ dense + head.bias_C)
 
 
-def test_a_diverged_head_leaves_the_others_as_they_are() -> None:
+@pytest.mark.parametrize(("shape", "rows"), [(SPAN, 8), (CLASSES, 2)])
+def test_a_constant_head_says_its_bias_of_everything(shape: HeadShape, rows: int) -> None:
     hidden_LTH, lengths_N = some_windows(3, 5)
-    configs: list[HeadConfig] = [AdapterHead(size=3), AdapterHead(size=4), PoolingHead(), PoolingHead()]
-    heads = [Head(config, SPAN).initialise(n) for n, config in enumerate(configs)]
-    before = Pack(heads)(hidden_LTH, lengths_N)
-    for head in (heads[0], heads[2]):
+    heads = [Head(config, shape).initialise(0) for config in (PoolingHead(), ConstantHead())]
+    bias_C = heads[1].bias_C
+    bias_C.data += torch.arange(1.0, shape.outputs + 1)
+    for pack in (Pack(heads), Pack(heads[1:])):
+        out_RC = pack(hidden_LTH, lengths_N)[-1]
+        (grad_C,) = torch.autograd.grad(out_RC.sum(), bias_C)
+
+        assert torch.equal(out_RC, bias_C.expand(rows, -1))
+        assert torch.equal(grad_C, torch.full_like(bias_C, rows))
+
+
+PAIRS: list[HeadConfig] = [
+    AdapterHead(size=3),
+    AdapterHead(size=4),
+    PoolingHead(),
+    PoolingHead(),
+    LinearHead(),
+    LinearHead(),
+    LinearHead(channels=1),
+    LinearHead(channels=1),
+    MlpHead(size=3),
+    MlpHead(size=4),
+    GatedPoolingHead(),
+    GatedPoolingHead(),
+]
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_a_diverged_head_leaves_the_others_as_they_are(dropout: float) -> None:
+    """Their answers, and what they learn."""
+    batch = some_windows(3, 5)
+    heads = [Head(config, SPAN).initialise(n) for n, config in enumerate(PAIRS)]
+    for n, head in enumerate(heads):
+        head.use_dropout(dropout, seed=n)
+    sound = [parameter for head in heads[1::2] for parameter in head.parameters()]
+
+    def run() -> tuple[list[Tensor], list[Tensor]]:
+        outputs = Pack(heads)(*batch, step=0)
+        losses = torch.stack([out.square().sum() for out in outputs])
+        return outputs, list(torch.autograd.grad(losses.sum(), sound))
+
+    before, learned_before = run()
+    for head in heads[::2]:
         for parameter in head.parameters():
             torch.nn.init.constant_(parameter, float("nan"))
+    after, learned_after = run()
 
-    after = Pack(heads)(hidden_LTH, lengths_N)
-
-    torch.testing.assert_close(after[1], before[1])
-    torch.testing.assert_close(after[3], before[3])
-    assert not after[0].isfinite().any()
+    torch.testing.assert_close(after[1::2], before[1::2])
+    torch.testing.assert_close(learned_after, learned_before)
+    assert not any(out.isfinite().any() for out in after[::2])
 
 
-def test_first_and_mean_readouts_share_a_pack() -> None:
+def test_heads_with_all_readouts_share_a_pack() -> None:
     hidden_LTH, lengths_N = some_windows(3, 5)
-    first = Head(PooledAdapterHead(size=3), CLASSES).initialise(0)
-    mean = Head(PooledAdapterHead(size=3, readout="mean"), CLASSES).initialise(0)
+    readouts: list[Literal["first", "last", "mean", "max"]] = ["first", "last", "mean", "max"]
+    heads = [Head(PooledAdapterHead(size=3, readout=r), CLASSES).initialise(0) for r in readouts]
 
-    of_first, of_mean = Pack([first, mean])(hidden_LTH, lengths_N)
+    found = Pack(heads)(hidden_LTH, lengths_N)
 
     (by_token,) = Pack([Head(PooledAdapterHead(size=3), CLASSES).initialise(0)])(
         hidden_LTH, torch.ones(8, dtype=torch.int64)
     )
-    torch.testing.assert_close(of_first, by_token[[0, 3]])
-    torch.testing.assert_close(of_mean, torch.stack([by_token[:3].mean(0), by_token[3:].mean(0)]))
+    windows = by_token[:3], by_token[3:]
+    torch.testing.assert_close(found[0], torch.stack([window[0] for window in windows]))
+    torch.testing.assert_close(found[1], torch.stack([window[-1] for window in windows]))
+    torch.testing.assert_close(found[2], torch.stack([window.mean(dim=0) for window in windows]))
+    torch.testing.assert_close(found[3], torch.stack([window.amax(dim=0) for window in windows]))
+
+
+def test_only_the_tokens_that_say_most_learn() -> None:
+    """Of each output its own, and both halves where two say the same."""
+    hidden_LTH = torch.zeros(4, 5, 8)
+    hidden_LTH[:, :, 0] = torch.tensor([1.0, 3.0, 2.0, 5.0, 5.0])
+    hidden_LTH[:, 3:, 1] = torch.tensor([1.0, 2.0])
+    head = Head(PoolingHead(pooling="average", readout="max"), CLASSES).initialise(0)
+    (dense_HC,) = head.typed_branches()[0].parameters()
+    torch.nn.init.zeros_(dense_HC)
+    dense_HC.data[0] = torch.tensor([1.0, -1.0, 1.0])
+    out_NC = Pack([head])(hidden_LTH, torch.tensor([3, 2]))[0]
+    torch.autograd.backward(out_NC.sum())
+
+    torch.testing.assert_close(out_NC, torch.tensor([[3.0, -1.0, 3.0], [5.0, -5.0, 5.0]]))
+    assert dense_HC.grad is not None
+    torch.testing.assert_close(dense_HC.grad[0], torch.tensor([8.0, 6.0, 8.0]))
+    torch.testing.assert_close(dense_HC.grad[1], torch.tensor([1.5, 1.5, 1.5]))

@@ -1,15 +1,22 @@
 """The exact sizes that the source work published, and defaults near its published shares."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
 from bv_search.heads.config import (
     AdapterHead,
+    AttentionHead,
     CnnHead,
+    ConstantHead,
     FlatAdapterHead,
+    GatedPoolingHead,
     HeadConfig,
     HeadShape,
     InceptionHead,
+    LinearHead,
+    MlpHead,
     NgramHead,
     PooledAdapterHead,
     PoolingHead,
@@ -99,3 +106,23 @@ def test_a_flattened_head_has_weights_for_each_position() -> None:
     head = FlatAdapterHead(size=16, tokens=128)
 
     assert count_parameters(head, CLASSIFICATION) == 1024 * 16 + 16 + 128 * 26 * 16 * 2 + 2
+
+
+@pytest.mark.parametrize(
+    ("config", "parameters"),
+    [
+        (ConstantHead(), 2),
+        (LinearHead(), 25 * 1024 * 2 + 2),
+        (LinearHead(channels=3), 1024 * 2 + 2),
+        (MlpHead(size=64), (25 * 1024 + 1) * 64 + 64 * 2 + 2),
+        (AttentionHead(queries=4), 4 * 1024 + 25 + 1 + 4 * 1024 * 2 + 2),
+        (
+            AttentionHead(queries=2, pooling="average", position_bias=True),
+            2 * 1024 + 2 * 33 + 2 * 1024 * 2 + 2,
+        ),
+        (GatedPoolingHead(), 25 * 1024 + 25 + 25 + 1 + 1024 * 2 + 2),
+    ],
+    ids=lambda value: value.name if isinstance(value, HeadConfig) else None,
+)
+def test_heads_of_our_own_have_the_sizes_of_their_formulas(config: HeadConfig, parameters: int) -> None:
+    assert count_parameters(config, replace(SPAN, per_token=False)) == parameters

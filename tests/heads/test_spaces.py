@@ -57,5 +57,18 @@ def test_the_spaces_hold_every_kind_that_fits() -> None:
     def kinds(*names: str) -> set[str]:
         return {head.kind for name in names for head in heads(name)}
 
-    assert kinds("full") == kinds("paper-span")
-    assert kinds("full", "classification", "classification-tokens") == set(CONFIGS)
+    of_tokens = {"linear", "mlp", "gated-pooling"}
+    of_windows = kinds("classification", "classification-tokens", "paper-classification")
+    assert kinds("full") == kinds("paper-span") | of_tokens
+    assert of_windows | kinds("full") == set(CONFIGS) - {"constant"}
+
+
+def test_what_costs_a_hundred_times_more_stands_in_spaces_of_its_own() -> None:
+    for name in ("adapters", "classification", "classification-tokens"):
+        assert not {head.kind for head in heads(name)} & {"cnn", "xception", "xception-mod", "inception"}
+
+
+def test_windows_are_answered_by_every_readout() -> None:
+    found = {(head.kind, head.readout) for head in heads("classification-tokens")}
+    kinds = {kind for kind, _ in found} - {"attention", "flat-adapter"}
+    assert found >= {(kind, readout) for kind in kinds for readout in ("first", "last", "mean", "max")}

@@ -9,7 +9,18 @@ from pathlib import Path
 import pytest
 import torch
 
-from bv_search.heads.config import AdapterHead, HeadConfig, HeadShape, PooledAdapterHead, PoolingHead
+from bv_search.heads.config import (
+    AdapterHead,
+    AttentionHead,
+    ConstantHead,
+    GatedPoolingHead,
+    HeadConfig,
+    HeadShape,
+    LinearHead,
+    MlpHead,
+    PooledAdapterHead,
+    PoolingHead,
+)
 from bv_search.scan.capacity import LARGEST, free_memory, head_bytes, pack_capacity
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.training import TrainingConfig
@@ -38,6 +49,11 @@ def test_the_largest_head_decides(monkeypatch: pytest.MonkeyPatch) -> None:
         return pack_capacity(trials(*heads), BERT_LARGE, longest=386, device=CPU)
 
     assert capacity(PoolingHead(), LARGE) == capacity(LARGE) < capacity(PoolingHead())
+
+
+def test_constant_heads_take_next_to_nothing() -> None:
+    assert 0 < head_bytes(ConstantHead(), BERT_LARGE, dropout=0.1, longest=386) < 1000
+    assert pack_capacity(trials(ConstantHead()), BERT_LARGE, longest=386, device=CPU) == LARGEST
 
 
 def test_a_head_that_does_not_fit_still_gets_a_pass_of_its_own() -> None:
@@ -74,9 +90,23 @@ def test_a_head_that_reads_first_tokens_keeps_nothing_of_the_others() -> None:
     assert kept(first, BERT_LARGE, 386) > kept(first, BERT_LARGE, 1), "spans are answered at every token"
 
 
-@pytest.mark.parametrize("head", [PoolingHead(), AdapterHead(), PooledAdapterHead(skip=True)])
+@pytest.mark.parametrize(
+    "head",
+    [
+        LinearHead(),
+        LinearHead(channels=3),
+        MlpHead(),
+        PoolingHead(),
+        GatedPoolingHead(),
+        AttentionHead(),
+        AdapterHead(),
+        PooledAdapterHead(skip=True),
+    ],
+    ids=lambda head: head.name,
+)
 def test_dropout_is_planned_for_whichever_head_may_have_it(head: HeadConfig) -> None:
-    without, with_it = (head_bytes(head, BERT_LARGE, dropout=rate, longest=386) for rate in (0.0, 0.1))
+    shape = CLASSES if head.for_windows else BERT_LARGE
+    without, with_it = (head_bytes(head, shape, dropout=rate, longest=386) for rate in (0.0, 0.1))
     assert without < with_it
 
 

@@ -6,7 +6,17 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from bv_search.heads.config import AdapterHead, CnnHead, HeadConfig, HeadShape, PooledAdapterHead, PoolingHead
+from bv_search.heads.config import (
+    AdapterHead,
+    CnnHead,
+    ConstantHead,
+    HeadConfig,
+    HeadShape,
+    LinearHead,
+    MlpHead,
+    PooledAdapterHead,
+    PoolingHead,
+)
 from bv_search.heads.head import Head
 from bv_search.scan.lanes import Lanes, share_out
 
@@ -60,6 +70,21 @@ def test_heads_that_read_first_tokens_cost_less_than_those_that_read_all() -> No
     groups = share_out([*means, *firsts], 2)
 
     assert all(len({0, 1} & set(group)) == 1 for group in groups)
+
+
+def test_a_feature_of_all_layers_costs_as_much_as_one_of_each() -> None:
+    groups = share_out(heads(MlpHead(size=8), *[AdapterHead(size=2)] * 4), 2)
+    assert groups == [[1, 2, 3, 4], [0]]
+
+
+def test_heads_that_cost_nothing_have_lanes_too() -> None:
+    assert share_out(heads(ConstantHead(), ConstantHead(), ConstantHead()), 2) == [[0], [1, 2]]
+
+
+def test_heads_that_share_a_product_stand_together() -> None:
+    configs = [LinearHead(), AdapterHead(size=4), PoolingHead(), AdapterHead(size=4), MlpHead(size=4)]
+    (together,) = share_out(heads(*configs), 1)
+    assert together == [1, 3, 0, 2, 4]
 
 
 def test_each_lane_has_a_thread_with_cores_of_its_own(two_threads: None) -> None:

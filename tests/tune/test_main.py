@@ -60,7 +60,7 @@ def test_a_dry_run_on_a_store_says_what_a_search_costs(
     said = json.loads(capsys.readouterr().out)
     train = span_store.split("train")
     assert said["trials"] == 8
-    assert len(said["heads"]) == 48
+    assert len(said["heads"]) == 55
     assert said["cost"]["bytes_to_read_per_pack"] == train.entry.tokens * 5 * 24 * 2
     assert said["cost"]["estimated_seconds"] > 0
 

@@ -6,10 +6,13 @@ themselves, from different heads, as one wide operation; heavy ones take turns.
 """
 
 from bv_search.heads.branches.adapter import LayerAdapters, SharedAdapter
+from bv_search.heads.branches.attention import Attention
 from bv_search.heads.branches.branch import Branch, Solo
 from bv_search.heads.branches.flat_adapter import FlatAdapter
+from bv_search.heads.branches.gated_pooled import GatedPooled
 from bv_search.heads.branches.inception import Inception
-from bv_search.heads.branches.last import Last
+from bv_search.heads.branches.linear import AllChannels, Channel
+from bv_search.heads.branches.mlp import Mlp
 from bv_search.heads.branches.ngrams import FeatureNgrams, TokenNgrams
 from bv_search.heads.branches.pooled import Pooled
 from bv_search.heads.branches.pooled_adapter import PooledAdapter
@@ -19,12 +22,16 @@ from bv_search.heads.branches.xception import Xception
 from bv_search.heads.branches.xception_mod import XceptionMod
 
 __all__ = [
+    "AllChannels",
+    "Attention",
     "Branch",
+    "Channel",
     "FeatureNgrams",
     "FlatAdapter",
+    "GatedPooled",
     "Inception",
-    "Last",
     "LayerAdapters",
+    "Mlp",
     "Pooled",
     "PooledAdapter",
     "SharedAdapter",

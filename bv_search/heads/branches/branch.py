@@ -27,6 +27,10 @@ class Branch(nn.Module, ABC):
     def kept(self, tokens: int) -> int:
         """Numbers that a training step over so many tokens keeps: what its memory is planned by."""
 
+    def work(self) -> int:
+        """Features that it makes of a token, each of one layer: what lanes are shared out by."""
+        return self.kept(1)
+
     @abstractmethod
     def initialise(self, generator: Generator) -> None:
         """Draw the first weights; what is not drawn is zero (biases) or neutral (mixes)."""

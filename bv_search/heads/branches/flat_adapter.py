@@ -46,10 +46,7 @@ class FlatAdapter(Branch):
         return [b._read_out(part, windows) for b, part in zip(branches, parts, strict=True)]
 
     def _read_out(self, features_LTA: Tensor, windows: Windows) -> Tensor:
-        longest, count = int(windows.lengths_N.max()), len(windows.lengths_N)
+        features_SNF = windows.pad(self.drop(features_LTA, windows).transpose(0, 1).flatten(1))
+        longest = len(features_SNF)
         assert longest <= self.dense_PLAC.shape[0], "a head fits the windows of its task"
-        slots_T = windows.positions_T * count + windows.owners_T
-        features_TF = self.drop(features_LTA, windows).transpose(0, 1).flatten(1)
-        padded_SNF = features_TF.new_zeros(longest * count, features_TF.shape[1])
-        padded_SNF = padded_SNF.index_copy(0, slots_T, features_TF).view(longest, count, -1)
-        return torch.bmm(padded_SNF, self.dense_PLAC[:longest].flatten(1, 2)).flatten(0, 1)[slots_T]
+        return windows.unpad(torch.bmm(features_SNF, self.dense_PLAC[:longest].flatten(1, 2)))

@@ -38,3 +38,9 @@ def apply_mixes(mixes_KL: Tensor, hidden_LTH: Tensor) -> Tensor:
     _, tokens, width = hidden_LTH.shape
     pooled = mixes_KL @ hidden_LTH.reshape(-1, tokens * width)
     return pooled.view(len(mixes_KL), tokens, width)
+
+
+def mix_dense(mixes: Sequence[Mix], dense_KHX: Tensor) -> Tensor:
+    """dense_LHX of all K side by side: each dense layer on its mix, as one on the layers themselves."""
+    mixes_KL = stack_mixes(mixes, dense_KHX)
+    return torch.einsum("kl,khx->lhkx", mixes_KL, dense_KHX).flatten(2)

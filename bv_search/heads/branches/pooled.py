@@ -5,27 +5,24 @@ token, moves far less memory than a mix that keeps H for each of K branches. Dro
 two, so branches that have it mix first.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Self
 
 import torch
 from torch import Generator, Tensor, nn
 
-from bv_search.heads.branches.branch import Branch, glorot
-from bv_search.heads.branches.mix import Mix, mix_layers, stack_mixes
-from bv_search.heads.branches.product import read_out
+from bv_search.heads.branches.branch import glorot
+from bv_search.heads.branches.columns import Columns, Numbers
+from bv_search.heads.branches.mix import Mix, mix_dense, mix_layers
+from bv_search.heads.branches.reader import Reader
 from bv_search.heads.branches.windows import Windows
 
 
-class Pooled(Branch):
+class Pooled(Reader):
     def __init__(self, layers: int, width: int, outputs: int, *, learned: bool) -> None:
         super().__init__()
         self.mix = Mix(layers, learned=learned)
         self.dense_HC = nn.Parameter(torch.empty(width, outputs))
-
-    @property
-    def fuse_key(self) -> Hashable:
-        return type(self), self.dense_HC.shape, self.dropout is None
 
     def initialise(self, generator: Generator) -> None:
         self.mix.initialise()
@@ -37,13 +34,18 @@ class Pooled(Branch):
         return tokens * (4 * outputs + (3 * width if self.dropout else 0))
 
     @classmethod
-    def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:
+    def columns(cls, branches: Sequence[Self]) -> Columns:
         if branches[0].dropout is not None:
-            pooled_KTH = mix_layers([branch.mix for branch in branches], hidden_LTH)
-            pairs = zip(branches, pooled_KTH, strict=True)
-            return [b.drop(pooled_TH, windows) @ b.dense_HC for b, pooled_TH in pairs]
+            return Columns()
         dense_KHC = torch.stack([branch.dense_HC for branch in branches])
-        mixes_KL = stack_mixes([branch.mix for branch in branches], hidden_LTH)
-        mixed_LHKC = torch.einsum("kl,khc->lhkc", mixes_KL, dense_KHC)
-        out_TX = read_out(hidden_LTH, mixed_LHKC.flatten(2))
-        return list(torch.split(out_TX, dense_KHC.shape[2], dim=1))
+        return Columns(added_LHX=mix_dense([branch.mix for branch in branches], dense_KHC))
+
+    @classmethod
+    def answers(
+        cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows
+    ) -> list[Tensor]:
+        if branches[0].dropout is None:
+            return list(torch.split(numbers.added_TX, branches[0].dense_HC.shape[1], dim=1))
+        pooled_KTH = mix_layers([branch.mix for branch in branches], hidden_LTH)
+        pairs = zip(branches, pooled_KTH, strict=True)
+        return [b.drop(pooled_TH, windows) @ b.dense_HC for b, pooled_TH in pairs]

@@ -7,11 +7,9 @@ gradients (one core of a Xeon, wide adapters: 117 against 57).
 
 import platform
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 
@@ -59,42 +57,3 @@ def turned(x_RX: Tensor) -> Tensor:
 
 def _by_onednn(x_RX: Tensor) -> bool:
     return ONEDNN and x_RX.device.type == "cpu" and x_RX.dtype == torch.float32
-
-
-def read_out(hidden_LTH: Tensor, dense_LHC: Tensor) -> Tensor:
-    """A dense layer on all layers of every token, with a gradient for it alone: hidden states are given."""
-    out_TC: Tensor = _ReadOut.apply(hidden_LTH, dense_LHC)  # type: ignore[no-untyped-call]
-    return out_TC
-
-
-class _ReadOut(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, hidden_LTH: Tensor, dense_LHC: Tensor) -> Tensor:
-        ctx.save_for_backward(hidden_LTH)
-        if (wide_TF := _wide(hidden_LTH)) is not None:
-            return product(wide_TF, dense_LHC.flatten(0, 1).t())
-        out_TC = product(hidden_LTH[0], dense_LHC[0].t())
-        for hidden_TH, dense_HC in zip(hidden_LTH[1:], dense_LHC[1:], strict=True):
-            out_TC += product(hidden_TH, dense_HC.t())
-        return out_TC
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad_TC: Tensor) -> Any:
-        (hidden_LTH,) = ctx.saved_tensors
-        layers, width, outputs = len(hidden_LTH), hidden_LTH.shape[2], grad_TC.shape[1]
-        if (wide_TF := _wide(hidden_LTH)) is not None:
-            grad_FC = no_gradient((layers * width, outputs), grad_TC)
-            add_gradient(grad_FC, wide_TF, grad_TC)
-            return None, grad_FC.unflatten(0, (layers, width))
-        shape = width, outputs
-        grads_HC = [no_gradient(shape, grad_TC) for _ in hidden_LTH]
-        for grad_HC, hidden_TH in zip(grads_HC, hidden_LTH, strict=True):
-            add_gradient(grad_HC, hidden_TH, grad_TC)
-        return None, torch.stack(grads_HC)
-
-
-def _wide(hidden_LTH: Tensor) -> Tensor | None:
-    """All channels of a token side by side, where they stand so in memory."""
-    hidden_TLH = hidden_LTH.transpose(0, 1)
-    return hidden_TLH.flatten(1) if hidden_TLH.is_contiguous() else None

@@ -4,7 +4,6 @@ from bv_search.heads.config.adapters import (
     AdapterHead,
     FlatAdapterHead,
     PooledAdapterHead,
-    PoolingHead,
     TwoAdaptersHead,
 )
 from bv_search.heads.config.convolutions import CnnHead, NgramHead
@@ -12,6 +11,8 @@ from bv_search.heads.config.deep import InceptionHead, XceptionHead, XceptionMod
 from bv_search.heads.config.fit import check_fit, fits
 from bv_search.heads.config.head import RAW, STANDARD, HeadConfig, Inputs, Pooling, Readout
 from bv_search.heads.config.kinds import CONFIGS, head_from_json
+from bv_search.heads.config.plain import ConstantHead, LinearHead, MlpHead
+from bv_search.heads.config.poolings import AttentionHead, GatedPoolingHead, PoolingHead
 from bv_search.heads.config.shape import HeadShape
 
 __all__ = [
@@ -19,12 +20,17 @@ __all__ = [
     "RAW",
     "STANDARD",
     "AdapterHead",
+    "AttentionHead",
     "CnnHead",
+    "ConstantHead",
     "FlatAdapterHead",
+    "GatedPoolingHead",
     "HeadConfig",
     "HeadShape",
     "InceptionHead",
     "Inputs",
+    "LinearHead",
+    "MlpHead",
     "NgramHead",
     "PooledAdapterHead",
     "Pooling",

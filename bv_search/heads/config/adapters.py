@@ -1,22 +1,9 @@
-"""Poolings and adapters: the heads that are dense layers on mixed or narrowed hidden states."""
+"""Adapters: the heads that are dense layers on narrowed hidden states."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from bv_search.heads.config.head import HeadConfig, Pooling
-
-
-@dataclass(frozen=True, kw_only=True)
-class PoolingHead(HeadConfig):
-    """One mix of the layers, then a dense layer (Tenney et al.; Ma et al. for the plain mean)."""
-
-    kind: ClassVar[str] = "pooling"
-
-    pooling: Pooling = "learned"
-
-    @property
-    def architecture(self) -> str:
-        return f"{self.pooling} pooling"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,6 +3,7 @@
 from bv_search.errors import HeadError
 from bv_search.heads.config.adapters import FlatAdapterHead
 from bv_search.heads.config.head import HeadConfig
+from bv_search.heads.config.plain import LinearHead
 from bv_search.heads.config.shape import HeadShape
 
 
@@ -25,13 +26,10 @@ def check_fit(config: HeadConfig, shape: HeadShape) -> None:
             found="one token a window",
             do="extract with --tokens all, or leave this head out",
         )
-    if isinstance(config, FlatAdapterHead) and (shape.tokens or 0) > config.tokens:
-        raise HeadError(
-            "windows can be longer than it",
-            where=config.name,
-            expected=f"tokens: {shape.tokens} or more",
-            found=config.tokens,
-        )
+    if isinstance(config, LinearHead):
+        _check_channel(config, shape)
+    if isinstance(config, FlatAdapterHead):
+        _check_longest(config, shape)
 
 
 def fits(config: HeadConfig, shape: HeadShape) -> bool:
@@ -56,4 +54,24 @@ def _check_spans(config: HeadConfig) -> None:
             f"has the readout {config.readout}, and spans are answered token by token",
             where=config.name,
             do="leave readout out",
+        )
+
+
+def _check_channel(config: LinearHead, shape: HeadShape) -> None:
+    if config.channels != "all" and config.channels >= shape.layers:
+        raise HeadError(
+            "there is no such channel",
+            where=config.name,
+            expected=f"channels: 0 to {shape.layers - 1}, or all",
+            found=config.channels,
+        )
+
+
+def _check_longest(config: FlatAdapterHead, shape: HeadShape) -> None:
+    if (shape.tokens or 0) > config.tokens:
+        raise HeadError(
+            "windows can be longer than it",
+            where=config.name,
+            expected=f"tokens: {shape.tokens} or more",
+            found=config.tokens,
         )

@@ -1,14 +1,19 @@
 """The contract of a head's config."""
 
 from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar, Literal, get_args, get_type_hints
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from bv_search.errors import HeadError
 
 Pooling = Literal["learned", "average"]
-Readout = Literal["first", "mean", "sum"]
 Inputs = Literal["standard", "raw"]
 STANDARD, RAW = get_args(Inputs)
+Readout = Literal["first", "last", "mean", "max", "sum"]
+IN_NAMES: dict[Readout, str] = {
+    "last": ", last token",
+    "mean": ", mean of tokens",
+    "max": ", maximum of tokens",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +24,8 @@ class HeadConfig:
     for_windows: ClassVar[bool] = False  # it answers for a whole window, never for each token
     narrowest: ClassVar[int] = 1  # the least width of the hidden states that it can work on
 
-    # which token of a window answers for it, where a store holds them all
-    readout: Literal["first", "mean"] = "first"
+    # which token of a window answers for it, where a store holds them all; or what all of them say
+    readout: Literal["first", "last", "mean", "max"] = "first"
 
     def __post_init__(self) -> None:
         hints = get_type_hints(type(self))
@@ -30,7 +35,7 @@ class HeadConfig:
     @property
     def name(self) -> str:
         """Short and telling: it stands in tables."""
-        return self.architecture + (", mean of tokens" if self.readout == "mean" else "")
+        return self.architecture + IN_NAMES.get(self.readout, "")
 
     @property
     def architecture(self) -> str:
@@ -51,7 +56,7 @@ class HeadConfig:
 
 def _check(config: HeadConfig, name: str, hint: Any) -> None:
     value = getattr(config, name)
-    choices = get_args(hint)
+    choices = get_args(hint) if get_origin(hint) is Literal else ()
     if choices and value not in choices:
         raise HeadError(f"bad {name}", where=f"{config.kind} head", expected=choices, found=repr(value))
     if hint in (int, bool) and type(value) is not hint:

@@ -8,15 +8,21 @@ from bv_search.heads.config.adapters import (
     AdapterHead,
     FlatAdapterHead,
     PooledAdapterHead,
-    PoolingHead,
     TwoAdaptersHead,
 )
 from bv_search.heads.config.convolutions import CnnHead, NgramHead
 from bv_search.heads.config.deep import InceptionHead, XceptionHead, XceptionModHead
 from bv_search.heads.config.head import HeadConfig
+from bv_search.heads.config.plain import ConstantHead, LinearHead, MlpHead
+from bv_search.heads.config.poolings import AttentionHead, GatedPoolingHead, PoolingHead
 
 KINDS: tuple[type[HeadConfig], ...] = (
+    ConstantHead,
+    LinearHead,
+    MlpHead,
     PoolingHead,
+    GatedPoolingHead,
+    AttentionHead,
     AdapterHead,
     PooledAdapterHead,
     TwoAdaptersHead,

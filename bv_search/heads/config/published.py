@@ -1,9 +1,10 @@
 """What the source work published of its span heads: percent of BERT-large's parameters, on 25x1024."""
 
-from bv_search.heads.config.adapters import AdapterHead, PooledAdapterHead, PoolingHead, TwoAdaptersHead
+from bv_search.heads.config.adapters import AdapterHead, PooledAdapterHead, TwoAdaptersHead
 from bv_search.heads.config.convolutions import CnnHead, NgramHead
 from bv_search.heads.config.deep import InceptionHead, XceptionModHead
 from bv_search.heads.config.head import HeadConfig
+from bv_search.heads.config.poolings import PoolingHead
 from bv_search.heads.config.shape import HeadShape
 
 PERCENT: dict[HeadConfig, float] = {
