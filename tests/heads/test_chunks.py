@@ -57,6 +57,16 @@ def test_backward_makes_each_chunk_anew_with_the_same_dropout(
     torch.testing.assert_close((weights.grad * weights).sum(), (out_TC - head.bias_C).sum())
 
 
+@pytest.mark.parametrize("config", [CnnHead(channels=3, kernel=3, depth=2), LinearHead()])
+def test_each_chunk_has_a_mask_of_its_own(config: HeadConfig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "NUMBERS", 1)  # a token each
+    head = Head(config, SHAPE).initialise(0)
+    head.use_dropout(0.5, 1)
+    (out_TC,) = Pack([head])(torch.ones(4, 5, 12), torch.tensor([5]), step=0)
+
+    assert len(set(out_TC[:, 0].tolist())) == 5
+
+
 def test_memory_is_planned_by_one_chunk_at_most() -> None:
     assert chunks.kept(10, 100) == 1000
     assert chunks.kept(10**6, 10**6) == chunks.NUMBERS

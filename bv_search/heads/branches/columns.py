@@ -38,26 +38,27 @@ class Numbers:
 
 def read_out(hidden_LTH: Tensor, columns: Sequence[Columns]) -> list[Numbers]:
     """With a gradient for the columns alone: hidden states are given."""
-    dense_HX = _side_by_side(columns, len(hidden_LTH))
-    widths = [each.added for each in columns]
-    added_TX, *apart_TX = _ReadOut.apply(hidden_LTH, list(dense_HX), sum(widths), *dense_HX.values())  # type: ignore[no-untyped-call]
-    apart = dict(zip(dense_HX, apart_TX, strict=True))
-    parts = _part(columns, apart)
-    return [
-        Numbers(added_TX=part_TX, apart_TX=of_layers)
-        for part_TX, of_layers in zip(torch.split(added_TX, widths, dim=1), parts, strict=True)
-    ]
+    layers, _, width = hidden_LTH.shape
+    added = [each.added_LHX for each in columns if each.added_LHX is not None]
+    added_LHX = _side_by_side(added) if added else hidden_LTH.new_zeros(layers, width, 0)
+    apart_HX = _apart(columns, layers)
+    added_TX, *apart_TX = _ReadOut.apply(hidden_LTH, added_LHX, list(apart_HX), *apart_HX.values())  # type: ignore[no-untyped-call]
+    parts_TX = torch.split(added_TX, [each.added for each in columns], dim=1)
+    of_layers = _part(columns, dict(zip(apart_HX, apart_TX, strict=True)))
+    pairs = zip(parts_TX, of_layers, strict=True)
+    return [Numbers(added_TX=part_TX, apart_TX=of_layer) for part_TX, of_layer in pairs]
 
 
-def _side_by_side(columns: Sequence[Columns], layers: int) -> dict[int, Tensor]:
-    """Of each layer that is read, all columns: first those whose numbers are added up."""
-    added = [each.added_LHX.unbind() for each in columns if each.added_LHX is not None]
+def _side_by_side(parts: list[Tensor]) -> Tensor:
+    return torch.cat(parts, dim=-1) if len(parts) > 1 else parts[0]
+
+
+def _apart(columns: Sequence[Columns], layers: int) -> dict[int, Tensor]:
+    """Of each layer that has any, all columns that stay apart."""
     found = {}
     for layer in range(layers):
-        parts = [of_layers[layer] for of_layers in added]
-        parts += [each.apart_HX[layer] for each in columns if layer in each.apart_HX]
-        if parts:
-            found[layer] = torch.cat(parts, dim=1) if len(parts) > 1 else parts[0].contiguous()
+        if parts := [each.apart_HX[layer] for each in columns if layer in each.apart_HX]:
+            found[layer] = _side_by_side(parts)
     return found
 
 
@@ -73,45 +74,51 @@ def _part(columns: Sequence[Columns], apart_TX: Mapping[int, Tensor]) -> list[di
 
 
 class _ReadOut(torch.autograd.Function):
-    """hidden_LTH, which layers, how many of their columns are added up, a dense_HX of each layer.
+    """hidden_LTH, added_LHX, which layers have columns that stay apart, and those of each.
 
-    Gives what is added up, and of each layer what stays apart.
+    Gives what is added up, and of each such layer what stays apart.
     """
 
     @staticmethod
-    def forward(ctx: Any, hidden_LTH: Tensor, layers: Sequence[int], added: int, *dense_HX: Tensor) -> Any:
+    def forward(
+        ctx: Any, hidden_LTH: Tensor, added_LHX: Tensor, layers: Sequence[int], *apart_HX: Tensor
+    ) -> Any:
         ctx.save_for_backward(hidden_LTH)
-        ctx.layers = layers
-        if added and (wide_TF := _wide(hidden_LTH)) is not None:
-            added_TX = product(wide_TF, torch.cat([each_HX[:, :added] for each_HX in dense_HX]).t())
-            apart_HX = [each_HX[:, added:] for each_HX in dense_HX]
-            return added_TX, *map(_apart, hidden_LTH, apart_HX)
-        added_TX = hidden_LTH.new_zeros(hidden_LTH.shape[1], added)
+        ctx.layers, ctx.added = layers, added_LHX.shape[2]
+        if ctx.added and (wide_TF := _wide(hidden_LTH)) is not None:
+            added_TX = product(wide_TF, added_LHX.flatten(0, 1).t())
+            found = [_product(hidden_LTH[n], each_HX) for n, each_HX in zip(layers, apart_HX, strict=True)]
+            return added_TX, *found
+        added_TX = hidden_LTH.new_zeros(hidden_LTH.shape[1], ctx.added)
+        apart = dict(zip(layers, apart_HX, strict=True))
         apart_TX = []
-        for layer, each_HX in zip(layers, dense_HX, strict=True):
-            out_TX = product(hidden_LTH[layer], each_HX.t())
-            added_TX += out_TX[:, :added]
-            apart_TX.append(out_TX[:, added:].clone())
+        for layer in range(len(hidden_LTH)) if ctx.added else layers:
+            parts_HX = [added_LHX[layer], apart[layer]] if layer in apart else [added_LHX[layer]]
+            out_TX = product(hidden_LTH[layer], _side_by_side(parts_HX).contiguous().t())
+            added_TX += out_TX[:, : ctx.added]
+            if layer in apart:
+                apart_TX.append(out_TX[:, ctx.added :].clone())
         return added_TX, *apart_TX
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_TX: Tensor, *grads_TX: Tensor) -> Any:
         (hidden_LTH,) = ctx.saved_tensors
-        if grad_TX.shape[1] and (wide_TF := _wide(hidden_LTH)) is not None:
-            grad_FX = no_gradient((wide_TF.shape[1], grad_TX.shape[1]), grad_TX)
-            add_gradient(grad_FX, wide_TF, grad_TX)
-            added_HX = torch.split(grad_FX, hidden_LTH.shape[2])
-            apart_HX = map(_apart_gradient, hidden_LTH, grads_TX)
-            pairs = zip(added_HX, apart_HX, strict=True)
-            return None, None, None, *(torch.cat(pair, dim=1) for pair in pairs)
-        grads_HX = []
-        for layer, apart_TX in zip(ctx.layers, grads_TX, strict=True):
-            whole_TX = torch.cat([grad_TX, apart_TX], dim=1)
-            grad_HX = no_gradient((hidden_LTH.shape[2], whole_TX.shape[1]), whole_TX)
-            add_gradient(grad_HX, hidden_LTH[layer], whole_TX)
-            grads_HX.append(grad_HX)
-        return None, None, None, *grads_HX
+        layers, _, width = hidden_LTH.shape
+        if ctx.added and (wide_TF := _wide(hidden_LTH)) is not None:
+            added_FX = _gradient(wide_TF, grad_TX)
+            found = [_gradient(hidden_LTH[n], each_TX) for n, each_TX in zip(ctx.layers, grads_TX, strict=True)]
+            return None, added_FX.reshape(layers, width, ctx.added), None, *found
+        apart = dict(zip(ctx.layers, grads_TX, strict=True))
+        added_LHX = hidden_LTH.new_zeros(layers, width, ctx.added)
+        apart_HX = []
+        for layer in range(layers) if ctx.added else ctx.layers:
+            whole_TX = _side_by_side([grad_TX, apart[layer]] if layer in apart else [grad_TX]).contiguous()
+            grad_HX = _gradient(hidden_LTH[layer], whole_TX)
+            added_LHX[layer] = grad_HX[:, : ctx.added]
+            if layer in apart:
+                apart_HX.append(grad_HX[:, ctx.added :])
+        return None, added_LHX, None, *apart_HX
 
 
 def _wide(hidden_LTH: Tensor) -> Tensor | None:
@@ -120,14 +127,11 @@ def _wide(hidden_LTH: Tensor) -> Tensor | None:
     return hidden_TLH.flatten(1) if hidden_TLH.is_contiguous() else None
 
 
-def _apart(hidden_TH: Tensor, dense_HX: Tensor) -> Tensor:
-    if not dense_HX.shape[1]:
-        return hidden_TH.new_empty(len(hidden_TH), 0)
-    return product(hidden_TH.contiguous(), dense_HX.t().contiguous())
+def _product(x_TF: Tensor, dense_FX: Tensor) -> Tensor:
+    return product(x_TF.contiguous(), dense_FX.contiguous().t())
 
 
-def _apart_gradient(hidden_TH: Tensor, grad_TX: Tensor) -> Tensor:
-    grad_HX = no_gradient((hidden_TH.shape[1], grad_TX.shape[1]), hidden_TH)
-    if grad_TX.shape[1]:
-        add_gradient(grad_HX, hidden_TH.contiguous(), grad_TX)
-    return grad_HX
+def _gradient(x_TF: Tensor, grad_TX: Tensor) -> Tensor:
+    grad_FX = no_gradient((x_TF.shape[1], grad_TX.shape[1]), grad_TX)
+    add_gradient(grad_FX, x_TF.contiguous(), grad_TX)
+    return grad_FX
