@@ -34,14 +34,21 @@ class Verdict:
 
 class Judge:
     def __init__(self, store: Store, role: Role, rows: Sequence[Rows]) -> None:
-        self._store, self._role, self._rows = store, role, rows
+        self._store, self._role, self.rows = store, role, rows
 
     def judge(self, heads: Sequence[Head]) -> list[Verdict | None]:
         """None for a head whose answers are no numbers."""
         if not heads:
             return []
-        by_split = [score_heads(heads, rows) for rows in self._rows]
-        return [self._verdict(joined(parts)) for parts in zip(*by_split, strict=True)]
+        by_split = [score_heads(heads, rows) for rows in self.rows]
+        return [self.weigh(joined(parts)) for parts in zip(*by_split, strict=True)]
+
+    def weigh(self, logits: Logits) -> Verdict | None:
+        """What answers are worth; None if they are no numbers."""
+        if not are_numbers(logits):
+            return None
+        evaluation = self._store.task.evaluate(self._index, cast("Sequence[np.ndarray]", logits))
+        return Verdict(logits=logits, evaluation=evaluation, loss=self._loss(logits))
 
     @property
     def ids(self) -> list[str]:
@@ -57,12 +64,6 @@ class Judge:
         return torch.from_numpy(
             np.concatenate([labels_of(split) for split in self._store.splits(self._role)])
         )
-
-    def _verdict(self, logits: Logits) -> Verdict | None:
-        if not are_numbers(logits):
-            return None
-        evaluation = self._store.task.evaluate(self._index, cast("Sequence[np.ndarray]", logits))
-        return Verdict(logits=logits, evaluation=evaluation, loss=self._loss(logits))
 
     def _loss(self, logits: Logits) -> float:
         total = 0.0

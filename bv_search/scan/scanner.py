@@ -13,6 +13,7 @@ from bv_search.heads.head import Head
 from bv_search.heads.inputs import Inputs, Standard, share_inputs
 from bv_search.scan.capacity import pack_capacity
 from bv_search.scan.checks import Check
+from bv_search.scan.climb import solve_heads
 from bv_search.scan.course import Course
 from bv_search.scan.ground import head_shape, labels_of, train_split
 from bv_search.scan.judge import Judge, Verdict
@@ -109,15 +110,24 @@ class Scanner:
         found = self._worth(arrived, data)
         return [_outcome(end, found, data.rows) for end in trained]
 
+    def solve(self, rungs: Sequence[Start]) -> list[Final | Diverged]:
+        """Heads that need no training, with their answers on select and report."""
+        states = [self.fresh(rung) for rung in rungs]
+        heads = [state.head(self._standard) for state in states]
+        solve_heads(heads, self.training_data(states))
+        return self._finals(states, heads)
+
     def final(self, states: Sequence[bytes]) -> list[Final | Diverged]:
         """Answers on select and report, in one shared pass over each.
 
         A head whose answers are no numbers has diverged.
         """
         loaded = [HeadState.from_bytes(state) for state in states]
-        heads = [state.head(self._standard, at_best=True) for state in loaded]
+        return self._finals(loaded, [state.head(self._standard, at_best=True) for state in loaded])
+
+    def _finals(self, states: Sequence[HeadState], heads: Sequence[Head]) -> list[Final | Diverged]:
         select, report = (self._answers(heads, role) for role in (Role.SELECT, Role.REPORT))
-        return [_final(*each) for each in zip(loaded, heads, select, report, strict=True)]
+        return [_final(*each) for each in zip(states, heads, select, report, strict=True)]
 
     def fresh(self, head: Start) -> HeadState:
         """Heads on standard inputs start from the best constant answer, those on raw ones from zero."""

@@ -27,6 +27,7 @@ ONEDNN = (
 def product(x_RX: Tensor, weight_YX: Tensor, bias_Y: Tensor | None = None) -> Tensor:
     """x Wᵀ + b, without a gradient. W is dense, or turned: a slice is a hundred times slower."""
     if _by_onednn(x_RX):
+        assert _is_dense(weight_YX), "weights stand in one piece"
         out_RY: Tensor = torch.ops.mkldnn._linear_pointwise(x_RX, weight_YX, bias_Y, "none", [], "")
         return out_RY
     return functional.linear(x_RX, weight_YX, bias_Y)
@@ -42,12 +43,21 @@ def add_gradient(sum_XY: Tensor, x_RX: Tensor, grad_RY: Tensor) -> None:
     """xᵀ · grad, added to what there is."""
     if not _by_onednn(x_RX):
         sum_XY.addmm_(x_RX.t(), grad_RY)
-    elif (
-        x_RX.shape[1] <= grad_RY.shape[1] or x_RX.t().is_contiguous()
-    ):  # the narrower is copied, unless turned
+        return
+    x_RX, grad_RY = _dense(x_RX), _dense(grad_RY)
+    # the narrower is copied, unless it is turned
+    if x_RX.shape[1] <= grad_RY.shape[1] or x_RX.t().is_contiguous():
         sum_XY += product(x_RX.t(), grad_RY.t())
     else:
         sum_XY += product(grad_RY.t(), x_RX.t()).t()
+
+
+def _dense(x: Tensor) -> Tensor:
+    return x if _is_dense(x) else x.contiguous()
+
+
+def _is_dense(x: Tensor) -> bool:
+    return x.is_contiguous() or x.t().is_contiguous()
 
 
 def turned(x_RX: Tensor) -> Tensor:
