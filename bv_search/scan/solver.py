@@ -1,0 +1,130 @@
+"""The least of a loss of linear functions and a penalty on their weights, by SciPy's L-BFGS.
+
+Features that go together make a loss a narrow valley, in which L-BFGS takes hundreds of steps. It takes ten
+to thirty in coordinates in which the curvature is about 1 at most. On one core of an AMD EPYC, with five
+penalties, the nine probes of MRPC took 1.7 s, and those of 50,000 rows of SST-2 12 s. scikit-learn's took
+10 s on MRPC for the same scores; for nearly the same 2.1 s, and four times as long on SST-2.
+
+More features than rows are turned into the space of the rows: at the least, there is no weight outside of it.
+
+N rows, F features, G weights and the bias (F + 1), K columns, B features of a block.
+"""
+
+from collections.abc import Callable, Sequence
+from math import ceil
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.linalg import cholesky, qr, solve_triangular
+from scipy.optimize import minimize
+
+Floats = npt.NDArray[np.float32]
+Doubles = npt.NDArray[np.float64]
+
+BLOCK = 4096  # features whose curvature is known together; a matrix of it takes 64 MB
+STEPS = 1000
+TOLERANCE = 1e-5  # of the gradient, for a single row; 3e-5 moved one row in 400 across a border, 3e-6 none
+ROUNDING = 1e-5  # share of a curvature that is added to it, lest rounding make it negative
+
+
+class Goal(Protocol):
+    """What the columns are for."""
+
+    @property
+    def columns(self) -> int: ...
+    @property
+    def curvature(self) -> float:
+        """The most that a row's loss can have."""
+
+    def loss(self, values_NK: Doubles) -> tuple[float, Doubles]:
+        """The sum of the rows' losses, and its gradient."""
+
+
+class Solver:
+    """Solves for one penalty after another: each solution is where the next one begins."""
+
+    def __init__(self, x_NF: Floats, goal: Goal) -> None:
+        self._x_NF, self._turn = _turned(x_NF)
+        self._goal = goal
+        self._weights_GK = np.zeros((self._x_NF.shape[1] + 1, goal.columns), np.float32)
+        blocks = np.array_split(self._x_NF, ceil(self._x_NF.shape[1] / BLOCK), axis=1)
+        self._curvatures = [goal.curvature * (block_NB.T @ block_NB) for block_NB in blocks]
+
+    def solve(self, penalty: float) -> tuple[Floats, Floats]:
+        """weights_FK and bias_K with the least loss plus half the penalty times the squared weights."""
+        rows, columns = len(self._x_NF), self._goal.columns
+        space = Space(self._curvatures, penalty, bias=rows * self._goal.curvature)
+
+        def at(place: Doubles) -> tuple[float, Doubles]:
+            weights_GK = space.weights(place.astype(np.float32).reshape(-1, columns))
+            loss, gradient_GK = self._loss(weights_GK, penalty)
+            return loss, space.gradient(gradient_GK).ravel().astype(np.float64)
+
+        options = {"maxiter": STEPS, "gtol": TOLERANCE * rows**0.5, "ftol": 1e-12}
+        begin = space.place(self._weights_GK).ravel()
+        end = minimize(at, begin, jac=True, method="L-BFGS-B", options=options).x
+        self._weights_GK = space.weights(end.astype(np.float32).reshape(-1, columns))
+        return self._turn(self._weights_GK[:-1]), self._weights_GK[-1]
+
+    def _loss(self, weights_GK: Floats, penalty: float) -> tuple[float, Floats]:
+        """What is to be least, and its gradient."""
+        weights_FK, bias_K = weights_GK[:-1], weights_GK[-1]
+        loss, slopes_NK = self._goal.loss((self._x_NF @ weights_FK + bias_K).astype(np.float64))
+        gradient_FK = self._x_NF.T @ slopes_NK.astype(np.float32) + np.float32(penalty) * weights_FK
+        gradient_GK = np.vstack([gradient_FK, slopes_NK.sum(axis=0).astype(np.float32)])
+        return loss + penalty / 2 * float(np.square(weights_FK, dtype=np.float64).sum()), gradient_GK
+
+
+class Space:
+    """Coordinates of the weights: a place is Lᵀ weights, where L Lᵀ is the curvature.
+
+    It is known in blocks of neighbouring features; the last is the bias, which has no penalty.
+    """
+
+    def __init__(self, curvatures: Sequence[Floats], penalty: float, *, bias: float) -> None:
+        self._factors = [_factor(curvature_BB, penalty) for curvature_BB in curvatures]
+        self._factors.append(np.full((1, 1), bias**0.5, np.float32))
+        self._cuts = np.cumsum([len(factor_BB) for factor_BB in self._factors])[:-1]
+
+    def place(self, weights_GK: Floats) -> Floats:
+        return self._by_block(lambda factor_BB, part_BK: factor_BB.T @ part_BK, weights_GK)
+
+    def weights(self, place_GK: Floats) -> Floats:
+        return self._by_block(_solve_transposed, place_GK)
+
+    def gradient(self, gradient_GK: Floats) -> Floats:
+        """A gradient by weights as one by places."""
+        return self._by_block(_solve, gradient_GK)
+
+    def _by_block(self, work: Callable[[Floats, Floats], Floats], whole_GK: Floats) -> Floats:
+        parts = np.split(whole_GK, self._cuts)
+        return np.vstack(
+            [work(factor_BB, part) for factor_BB, part in zip(self._factors, parts, strict=True)]
+        )
+
+
+def _turned(x_NF: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
+    """Features with no more columns than rows, and what gives their weights back as those of x."""
+    rows, features = x_NF.shape
+    if rows >= features:
+        return x_NF, lambda weights_FK: weights_FK
+    turn_FN, x_NN = qr(x_NF.T, mode="economic", check_finite=False)
+    return np.ascontiguousarray(x_NN.T), lambda weights_NK: turn_FN @ weights_NK
+
+
+def _factor(curvature_BB: Floats, penalty: float) -> Floats:
+    raised_BB = curvature_BB.copy()
+    raised_BB.flat[:: len(raised_BB) + 1] += penalty + ROUNDING * curvature_BB.diagonal().mean()
+    factor_BB: Floats = cholesky(raised_BB, lower=True, overwrite_a=True, check_finite=False)
+    return factor_BB
+
+
+def _solve(factor_BB: Floats, part_BK: Floats) -> Floats:
+    solved_BK: Floats = solve_triangular(factor_BB, part_BK, lower=True, check_finite=False)
+    return solved_BK
+
+
+def _solve_transposed(factor_BB: Floats, part_BK: Floats) -> Floats:
+    solved_BK: Floats = solve_triangular(factor_BB, part_BK, lower=True, trans=1, check_finite=False)
+    return solved_BK

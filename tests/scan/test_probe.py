@@ -1,0 +1,193 @@
+"""Linear probes are the least of their loss, as scikit-learn's are, and the best on select is chosen."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from bv_search.scan import solver
+from bv_search.scan.probe import MOST_ROWS, PENALTIES, Examples, Probe, fit_probe
+from bv_search.scan.solver import Floats
+from bv_search.tasks.task import Kind, Logits
+
+
+def features(rows: int, width: int, seed: int = 0) -> Floats:
+    """Standardised, of very different directions: most of what they say is said twice."""
+    rng = np.random.default_rng(seed)
+    mixed_NF = rng.normal(size=(rows, width)) @ rng.normal(size=(width, width))
+    standard_NF: Floats = ((mixed_NF - mixed_NF.mean(0)) / mixed_NF.std(0)).astype(np.float32)
+    return standard_NF
+
+
+def classes(x_NF: Floats, count: int, seed: int = 1) -> Floats:
+    rng = np.random.default_rng(seed)
+    logits_NC = x_NF @ rng.normal(size=(x_NF.shape[1], count)) + rng.gumbel(size=(len(x_NF), count)) * 3
+    codes_N: Floats = logits_NC.argmax(axis=1).astype(np.float32)
+    return codes_N
+
+
+def values(x_NF: Floats, seed: int = 1) -> Floats:
+    rng = np.random.default_rng(seed)
+    values_N: Floats = (x_NF @ rng.normal(size=x_NF.shape[1]) + rng.normal(size=len(x_NF)) + 3).astype("f4")
+    return values_N
+
+
+def probe(x_NF: Floats, labels_N: Floats, *, outputs: int, penalty: float) -> Probe:
+    kind = Kind.REGRESSION if outputs == 1 else Kind.CLASSIFICATION
+    examples = Examples(x_NF=x_NF, labels_N=labels_N, kind=kind, outputs=outputs)
+    return fit_probe(examples, x_NF, lambda logits_NC: (0.0, 0.0), penalties=(penalty,))
+
+
+def regression(x_NF: Floats, labels_N: Floats, penalty: float) -> LogisticRegression:
+    """scikit-learn's own, as near as it comes."""
+    return LogisticRegression(C=1 / penalty, tol=1e-8, max_iter=10_000).fit(x_NF.astype("f8"), labels_N)
+
+
+def shares(logits_NC: Logits) -> Logits:
+    raised_NC = np.exp(logits_NC - logits_NC.max(axis=1, keepdims=True))
+    shares_NC: Logits = raised_NC / raised_NC.sum(axis=1, keepdims=True)
+    return shares_NC
+
+
+def answer(found: Probe, x_NF: Floats) -> Logits:
+    logits_NC: Logits = x_NF @ found.weights_FC + found.bias_C
+    return logits_NC
+
+
+@pytest.mark.parametrize("penalty", [1e4, 1e2, 1.0])
+def test_two_classes_are_solved_as_by_scikit_learn(penalty: float) -> None:
+    x_NF = features(300, 20)
+    labels_N = classes(x_NF, 2)
+    found = probe(x_NF, labels_N, outputs=2, penalty=penalty)
+    theirs = regression(x_NF, labels_N, penalty)
+    np.testing.assert_allclose(found.weights_FC[:, 1] * 2, theirs.coef_[0], rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(found.weights_FC[:, 0], -found.weights_FC[:, 1])
+    np.testing.assert_allclose(shares(answer(found, x_NF)), theirs.predict_proba(x_NF), atol=2e-4)
+
+
+@pytest.mark.parametrize("penalty", [1e3, 1e1, 1.0])
+def test_many_classes_are_solved_as_by_scikit_learn(penalty: float) -> None:
+    x_NF = features(400, 15)
+    labels_N = classes(x_NF, 4)
+    found = probe(x_NF, labels_N, outputs=4, penalty=penalty)
+    theirs = regression(x_NF, labels_N, penalty)
+    np.testing.assert_allclose(found.weights_FC, theirs.coef_.T, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(shares(answer(found, x_NF)), theirs.predict_proba(x_NF), atol=2e-4)
+
+
+@pytest.mark.parametrize("penalty", [1e4, 1e2, 1.0])
+def test_values_are_solved_as_by_the_closed_form(penalty: float) -> None:
+    x_NF = features(300, 20)
+    labels_N = values(x_NF)
+    found = probe(x_NF, labels_N, outputs=1, penalty=penalty)
+    x, y = x_NF.astype(np.float64), labels_N.astype(np.float64)
+    weights_F = np.linalg.solve(x.T @ x + penalty * np.eye(20), x.T @ (y - y.mean()))
+    np.testing.assert_allclose(found.weights_FC[:, 0], weights_F, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(found.bias_C, y.mean(), rtol=1e-5)
+    theirs = Ridge(alpha=penalty).fit(x, y)
+    np.testing.assert_allclose(answer(found, x_NF)[:, 0], theirs.predict(x), atol=2e-4)
+
+
+@pytest.mark.parametrize("block", [8, 4096])
+def test_more_features_than_rows(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solver, "BLOCK", block)
+    x_NF = features(40, 90)
+    labels_N = classes(x_NF, 2)
+    found = probe(x_NF, labels_N, outputs=2, penalty=1.0)
+    theirs = regression(x_NF, labels_N, 1.0)
+    np.testing.assert_allclose(found.weights_FC[:, 1] * 2, theirs.coef_[0], rtol=1e-3, atol=1e-4)
+
+
+def test_curvature_that_is_known_in_blocks_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    x_NF = features(300, 30)
+    labels_N = classes(x_NF, 3)
+    whole = probe(x_NF, labels_N, outputs=3, penalty=10.0)
+    monkeypatch.setattr(solver, "BLOCK", 7)
+    blocks = probe(x_NF, labels_N, outputs=3, penalty=10.0)
+    np.testing.assert_allclose(whole.weights_FC, blocks.weights_FC, atol=2e-4)
+
+
+def test_a_feature_that_never_changes_has_no_weight() -> None:
+    x_NF = features(100, 6)
+    x_NF[:, 2] = 0.0
+    found = probe(x_NF, classes(x_NF, 2), outputs=2, penalty=1.0)
+    assert not found.weights_FC[2].any()
+    assert np.isfinite(found.weights_FC).all()
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_a_class_without_rows_is_very_unlikely(missing: int) -> None:
+    x_NF = features(200, 10)
+    labels_N = classes(x_NF, 2)
+    labels_N[labels_N >= missing] += 1.0  # of three classes one is left out
+    found = probe(x_NF, labels_N, outputs=3, penalty=1e-2)
+    logits_NC = answer(found, features(500, 10, seed=5))
+    assert np.isfinite(logits_NC).all()
+    assert shares(logits_NC)[:, missing].max() < 1e-8
+    present = [number for number in range(3) if number != missing]
+    two = probe(x_NF, (labels_N == present[1]).astype(np.float32), outputs=2, penalty=1e-2)
+    np.testing.assert_allclose(found.weights_FC[:, present], two.weights_FC)
+
+
+def test_of_one_class_the_answer_is_constant() -> None:
+    x_NF = features(50, 4)
+    found = probe(x_NF, np.ones(50, np.float32), outputs=3, penalty=1.0)
+    assert not found.weights_FC.any()
+    assert found.bias_C.argmax() == 1
+    assert np.isfinite(found.bias_C).all()
+
+
+def test_of_one_value_the_answer_is_constant() -> None:
+    x_NF = features(50, 4)
+    found = probe(x_NF, np.full(50, 2.5, np.float32), outputs=1, penalty=1.0)
+    np.testing.assert_allclose(answer(found, x_NF), 2.5, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("scores", "losses", "best"),
+    [
+        ((0.1, 0.3, 0.2), (1.0, 9.0, 1.0), 1),  # the score counts first
+        ((0.3, 0.3, 0.2), (2.0, 1.0, 0.0), 1),  # then the loss
+        ((0.3, 0.3, 0.3), (1.0, 1.0, 1.0), 0),  # then the stronger penalty
+    ],
+)
+def test_the_penalty_is_chosen_on_select(scores: Sequence[float], losses: Sequence[float], best: int) -> None:
+    x_NF = features(60, 5)
+    examples = Examples(x_NF=x_NF, labels_N=classes(x_NF, 2), kind=Kind.CLASSIFICATION, outputs=2)
+    said = iter(zip(scores, losses, strict=True))
+    found = fit_probe(examples, x_NF, lambda logits_NC: next(said), penalties=PENALTIES[:3])
+    assert (found.penalty, found.score, found.loss) == (PENALTIES[best], scores[best], losses[best])
+
+
+def test_what_is_judged_are_the_logits_of_select() -> None:
+    x_NF, select_NF = features(60, 5), features(9, 5, seed=3)
+    examples = Examples(x_NF=x_NF, labels_N=classes(x_NF, 2), kind=Kind.CLASSIFICATION, outputs=2)
+    seen: list[Logits] = []
+
+    def judge(logits_NC: Logits) -> tuple[float, float]:
+        seen.append(logits_NC)
+        return float(len(seen)), 0.0
+
+    found = fit_probe(examples, select_NF, judge)
+    assert len(seen) == len(PENALTIES)
+    np.testing.assert_allclose(seen[-1], answer(found, select_NF))
+    assert found.weights_FC.dtype == found.bias_C.dtype == np.float32
+
+
+def test_only_the_first_rows_are_learned_from() -> None:
+    x_NF = features(MOST_ROWS + 50, 3)
+    labels_N = classes(x_NF, 2)
+    found = probe(x_NF, labels_N, outputs=2, penalty=1.0)
+    labels_N[MOST_ROWS:] = 1.0
+    np.testing.assert_array_equal(found.weights_FC, probe(x_NF, labels_N, outputs=2, penalty=1.0).weights_FC)
+
+
+def test_a_path_of_penalties_ends_where_a_single_one_does() -> None:
+    x_NF = features(300, 20)
+    labels_N = classes(x_NF, 2)
+    examples = Examples(x_NF=x_NF, labels_N=labels_N, kind=Kind.CLASSIFICATION, outputs=2)
+    scores = iter(range(5))
+    found = fit_probe(examples, x_NF, lambda logits_NC: (float(next(scores)), 0.0))
+    alone = probe(x_NF, labels_N, outputs=2, penalty=PENALTIES[-1])
+    np.testing.assert_allclose(found.weights_FC, alone.weights_FC, atol=1e-4)
