@@ -24,13 +24,11 @@ class Predictions:
     logits: list[np.ndarray]  # (tokens, 2) for spans, (C,) otherwise
 
 
-def write_predictions(
-    path: Path, ids: Sequence[str], logits: Sequence[np.ndarray] | np.ndarray
-) -> Path:
+def write_predictions(path: Path, ids: Sequence[str], logits: Sequence[np.ndarray] | np.ndarray) -> Path:
     """Write whole or not at all."""
     assert len(ids) == len(logits), (len(ids), len(logits))
-    width = str(logits[0].shape[1]) if logits and logits[0].ndim == 2 else FLAT
-    values = np.concatenate([item.reshape(-1) for item in logits]) if logits else np.empty(0)
+    width = str(logits[0].shape[1]) if len(logits) and logits[0].ndim == 2 else FLAT
+    values = np.concatenate([item.reshape(-1) for item in logits]) if len(logits) else np.empty(0)
     values = np.ascontiguousarray(values, dtype=np.float32)
     offsets = np.zeros(len(logits) + 1, dtype=np.int32)
     np.cumsum([item.size for item in logits], out=offsets[1:])

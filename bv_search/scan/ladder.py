@@ -26,8 +26,12 @@ class LadderRung:
     is_solved: bool  # at once, or trained in a pack
 
     def to_json(self) -> dict[str, Any]:
-        """Its configuration, as a trial's."""
-        return self.config.to_json()
+        """Its configuration as a space would write it."""
+        head = self.config.head
+        written: dict[str, Any] = {"head": {"kind": head.kind}}
+        if isinstance(head, LinearHead):
+            written["head"]["channels"] = head.channels
+        return written if self.is_solved else {**written, "learning_rate": TRAINING.learning_rate}
 
 
 def rungs_of(shape: HeadShape) -> Iterator[LadderRung]:

@@ -107,7 +107,9 @@ class _ReadOut(torch.autograd.Function):
         layers, _, width = hidden_LTH.shape
         if ctx.added and (wide_TF := _wide(hidden_LTH)) is not None:
             added_FX = _gradient(wide_TF, grad_TX)
-            found = [_gradient(hidden_LTH[n], each_TX) for n, each_TX in zip(ctx.layers, grads_TX, strict=True)]
+            found = [
+                _gradient(hidden_LTH[n], each_TX) for n, each_TX in zip(ctx.layers, grads_TX, strict=True)
+            ]
             return None, added_FX.reshape(layers, width, ctx.added), None, *found
         apart = dict(zip(ctx.layers, grads_TX, strict=True))
         added_LHX = hidden_LTH.new_zeros(layers, width, ctx.added)
