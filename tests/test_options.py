@@ -17,7 +17,7 @@ OPTIONS = {
     "predict": "--data --device --encoder --member --out --overwrite --store RUN|HEAD",
     "store": "ACTION STORE",
     "bench": "--batch-tokens --data --encoder --heads --megabytes --rounds --store --task --threads "
-    "--windows BENCHMARK",
+    "--trials --windows BENCHMARK",
 }
 
 

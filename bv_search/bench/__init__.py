@@ -4,6 +4,12 @@ arms.py      arms that take turns, so that what disturbs one disturbs all
 extract.py   extraction against a bare forward loop
 store.py     reading a store against pread and HDF5
 scan.py      training packs of heads against one head after another and the source work's way
+tune.py      the whole command with packs against one head at a time
+probe.py     the whole command against scikit-learn and a plain loop, by score and time
+linear.py    linear models as one writes them with scikit-learn
+loop.py      one adapter in a plain PyTorch loop;  standard.py  the batches that it reads
+finding.py   what an arm of probe.py came to
+plain.py     heads as one writes them in PyTorch
 hdf5.py      the usual file that both are compared with
 memory.py    what memory this process has, and has had at most
 """

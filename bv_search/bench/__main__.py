@@ -11,21 +11,25 @@ EXAMPLES = """
   bv-search bench store                                               reading against pread and HDF5
   bv-search bench scan --store stores/squad                            one pass for a pack of heads
   bv-search bench tune --store stores/squad --heads 32                the whole search, with packs and without
+  bv-search bench probe --store stores/mrpc                           a search against scikit-learn and a loop
   bv-search bench store --store stores/squad                          reading a store of yours
 """
 
 BENCHMARKS = {
     "scan": "training a pack of heads against one head after another",
     "tune": "the whole command with packs of heads against one head at a time",
+    "probe": "a search against scikit-learn's linear models and an adapter in a PyTorch loop",
     "extract": "extraction against a bare forward loop over the same batches",
     "store": "reading a store against pread of its bytes, and against HDF5 in random batches",
 }
+
+ROUNDS = 3
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("benchmark", choices=sorted(BENCHMARKS), help="what to measure")
     parser.add_argument(
-        "--rounds", type=positive_int, default=3, help="every arm once in each (default: %(default)s)"
+        "--rounds", type=positive_int, help=f"every arm once in each (default: {ROUNDS}; probe: 1)"
     )
     extract = parser.add_argument_group("extract")
     extract.add_argument("--task", default="squad2-span", help="whose windows (default: %(default)s)")
@@ -34,10 +38,18 @@ def add_arguments(parser: ArgumentParser) -> None:
     extract.add_argument("--batch-tokens", type=positive_int, help="of one forward pass (default: 1024)")
     passes = parser.add_argument_group("extract, scan")
     passes.add_argument("--windows", type=positive_int, default=480, help="of a round (default: %(default)s)")
-    passes.add_argument("--threads", type=positive_int, default=1, help="(default: %(default)s)")
+    threads = parser.add_argument_group("extract, scan, probe")
+    threads.add_argument(
+        "--threads",
+        type=positive_int,
+        default=1,
+        help="a whole search has them all (default: %(default)s)",
+    )
     scan = parser.add_argument_group("scan, tune")
     scan.add_argument("--heads", type=positive_int, default=32, help="of a pack (default: %(default)s)")
-    store = parser.add_argument_group("store, scan, tune")
+    probe = parser.add_argument_group("probe")
+    probe.add_argument("--trials", type=positive_int, default=32, help="of the search (default: %(default)s)")
+    store = parser.add_argument_group("store, scan, tune, probe")
     store.add_argument(
         "--store", metavar="STORE", help="for scan, of a span task (default for store: a synthetic one)"
     )
@@ -49,6 +61,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, progress: Progress) -> Result:
     benchmark = importlib.import_module(f"bv_search.bench.{args.benchmark}")
+    args.rounds = args.rounds or (1 if args.benchmark == "probe" else ROUNDS)  # a whole search is long
     result = benchmark.run(args, progress)
     assert isinstance(result, Result)
     return result

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 from argparse import Namespace
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,9 @@ def run(args: Namespace, progress: Progress) -> Result:
     peaks: dict[str, int] = {}
 
     def search(pack: int) -> float:
+        options = (*FIXED, "--trials", str(args.heads), "--pack", str(pack))
         with tempfile.TemporaryDirectory(prefix="bv-bench-", dir=Path.cwd()) as folder:
-            said = _tune(args, pack, Path(folder))
+            said = tune(args.store, options, Path(folder))
         name = f"pack {pack}"
         peaks[name] = max(peaks.get(name, 0), said["memory"]["peak_scan_worker"])
         return float(said["trials"])
@@ -39,10 +41,10 @@ def run(args: Namespace, progress: Progress) -> Result:
     return Result(text=text, json={"arms": said, "ratios": ratios})
 
 
-def _tune(args: Namespace, pack: int, folder: Path) -> dict[str, Any]:
-    store = absolute(args.store)
-    options = ["--store", store, "--trials", str(args.heads), "--pack", str(pack), "--name", "bench"]
-    command = [sys.executable, "-m", "bv_search.tune", *FIXED, *options, "--json", "--quiet"]
+def tune(store: str, options: Sequence[str], folder: Path) -> dict[str, Any]:
+    """What the command says at its end; it leaves its run in the folder."""
+    options = ("--store", absolute(store), *options, "--name", "bench", "--json", "--quiet")
+    command = [sys.executable, "-m", "bv_search.tune", *options]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         raise UserError("the search failed", where=" ".join(command), found=done.stderr.strip())

@@ -14,11 +14,15 @@ from bv_search.bench.__main__ import COMMAND
 from bv_search.bench.arms import Measured, ratio, take_turns
 from bv_search.bench.extract import prepare
 from bv_search.bench.hdf5 import shuffled_batches, write_padded
+from bv_search.bench.linear import fit_linear
+from bv_search.bench.loop import train_loop
 from bv_search.bench.plain import PlainConfig, PlainHead
+from bv_search.bench.standard import StandardBatches
 from bv_search.command import Progress, main
 from bv_search.heads.config import AdapterHead, HeadShape, LinearHead, MlpHead, PoolingHead
 from bv_search.heads.head import count_parameters
 from bv_search.source.fill import encode_batches
+from bv_search.tasks.row import Role
 from tests.stores import make_class_store, make_span_store
 
 
@@ -155,3 +159,50 @@ def test_whole_searches_are_compared(
     assert said["ratios"]["pack 2 / pack 1"] > 0
     assert all(arm["heads"] == 2 and arm["peak_bytes"] > 0 for arm in said["arms"].values())
     assert list((tmp_path / "here").iterdir()) == []
+
+
+def test_a_search_is_compared_with_the_simplest_things(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = make_class_store(tmp_path / "store", windows=64)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(COMMAND, ["probe", "--store", store.path, "--trials", "2", "--json", "--quiet"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert set(said["arms"]) == {"scikit-learn", "PyTorch loop", "tune"}
+    assert all(arm["seconds"] > 0 and 0 <= arm["score"] <= 1 for arm in said["arms"].values())
+    for name in ("scikit-learn", "PyTorch loop"):
+        arm, ours = said["arms"][name], said["arms"]["tune"]
+        assert arm["delta"] == pytest.approx(ours["score"] - arm["score"])
+        assert arm["delta_interval"][0] <= arm["delta"] <= arm["delta_interval"][1]
+        assert said["ratios"][f"seconds: tune / {name}"] > 1  # Ray alone takes longer
+    assert list((tmp_path / "here").iterdir()) == []
+
+
+def test_scikit_learn_finds_the_layer_that_knows(tmp_path: Path) -> None:
+    for tokens in (1, 6):
+        finding = fit_linear(make_class_store(tmp_path / f"store-{tokens}", tokens=tokens), threads=1)
+        assert "layer 1" in finding.what
+        assert finding.report.score > 0.9
+
+
+@pytest.mark.parametrize("tokens", [1, 6])
+def test_the_plain_loop_learns(tmp_path: Path, tokens: int) -> None:
+    finding = train_loop(make_class_store(tmp_path / "store", tokens=tokens))
+    assert finding.report.score > 0.8
+
+
+def test_the_plain_loop_learns_spans(tmp_path: Path) -> None:
+    finding = train_loop(make_span_store(tmp_path / "store", windows=400))
+    assert finding.report.score > 0.3
+
+
+def test_batches_are_standardised_by_the_train_split(tmp_path: Path) -> None:
+    store = make_span_store(tmp_path / "store")
+    data = StandardBatches(store, 16)
+    batches = list(data.read(Role.TRAIN, seed=3))
+    hidden_LTH = torch.cat([hidden_LTH for hidden_LTH, *_ in batches], dim=1)
+    assert hidden_LTH.shape[1] == store.split("train").entry.tokens
+    assert hidden_LTH.mean(dim=1).abs().max() < 1e-4
+    assert (hidden_LTH.std(dim=1) - 1).abs().max() < 1e-2
+    assert {len(lengths_N) for _, lengths_N, _ in batches} <= {16, 8}

@@ -1,0 +1,57 @@
+"""One adapter in a plain PyTorch loop: Adam until the loss on select no longer falls.
+
+T tokens of a batch back to back, C outputs.
+"""
+
+from copy import deepcopy
+
+import torch
+
+from bv_search.bench.finding import Finding, find
+from bv_search.bench.plain import PlainHead
+from bv_search.bench.standard import StandardBatches
+from bv_search.heads.config import AdapterHead
+from bv_search.scan.ground import head_shape
+from bv_search.scan.loss import LOSSES
+from bv_search.store.store import Store
+from bv_search.tasks.row import Role
+from bv_search.tasks.task import Kind, Logits
+
+SIZE, RATE = 64, 1e-3
+SPAN_BATCH, BATCH = 16, 64  # windows
+MOST_PASSES, PATIENCE = 50, 3
+
+
+def train_loop(store: Store) -> Finding:
+    """A shared adapter on every channel, flattened into a dense layer; of spans, the last channel joins."""
+    torch.manual_seed(0)
+    is_span, loss_of = store.task.kind is Kind.SPAN, LOSSES[store.task.kind]
+    data = StandardBatches(store, SPAN_BATCH if is_span else BATCH)
+    head = PlainHead(AdapterHead(size=SIZE, skip=is_span), head_shape(store))
+    optimiser = torch.optim.Adam(head.parameters(), lr=RATE)
+    least, best, waited, passes = float("inf"), head.state_dict(), 0, 0
+    while passes < MOST_PASSES and waited < PATIENCE:
+        for hidden_LTH, lengths_N, labels_ND in data.read(Role.TRAIN, seed=passes):
+            loss = loss_of(head(hidden_LTH)[None], lengths_N, labels_ND, None).sum() / len(lengths_N)
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            optimiser.step()
+        passes, waited, select_loss = passes + 1, waited + 1, 0.0
+        with torch.inference_mode():
+            for hidden_LTH, lengths_N, labels_ND in data.read(Role.SELECT):
+                select_loss += float(loss_of(head(hidden_LTH)[None], lengths_N, labels_ND, None))
+        if select_loss < least:
+            least, best, waited = select_loss, deepcopy(head.state_dict()), 0
+    head.load_state_dict(best)
+    logits = {role: predict(head, data, role) for role in (Role.SELECT, Role.REPORT)}
+    return find(store, f"adapter {SIZE}, the best of {passes} passes", logits)
+
+
+@torch.inference_mode()
+def predict(head: PlainHead, data: StandardBatches, role: Role) -> list[Logits]:
+    """logits_TC of every window of spans, logits_C of others."""
+    logits: list[Logits] = []
+    for hidden_LTH, lengths_N, _ in data.read(role):
+        windows = head(hidden_LTH).split(lengths_N.tolist())
+        logits += [logits_TC.numpy() if data.is_span else logits_TC[0].numpy() for logits_TC in windows]
+    return logits

@@ -1,0 +1,120 @@
+"""Is a search better than the simplest things that could work, and what does it cost beside them?
+
+`scikit-learn` is a linear model on each channel, on their mean and on all of them; spans have none.
+`PyTorch loop` trains one adapter until the loss on select no longer falls. Both read the first token of
+each window, the loop all of spans, and have --threads threads: on a shared machine scikit-learn took fifty
+times as long with two as with one. `tune` is the whole command with its defaults. Each chooses on select;
+on report they are compared row by row.
+"""
+
+import tempfile
+from argparse import Namespace
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from bv_search.bench.arms import Measured, ratio, take_turns
+from bv_search.bench.finding import Finding, find
+from bv_search.bench.linear import fit_linear
+from bv_search.bench.loop import train_loop
+from bv_search.bench.tune import tune
+from bv_search.command import Progress, Result
+from bv_search.errors import UserError
+from bv_search.heads.config import head_from_json
+from bv_search.run.folder import Run
+from bv_search.run.predictions import read_predictions
+from bv_search.run.roles import encoder_logits, role_ids
+from bv_search.store.store import Store
+from bv_search.tasks.evaluation import Delta, difference
+from bv_search.tasks.row import Role
+from bv_search.tasks.task import Kind
+
+LINEAR, LOOP, TUNE, ENCODER = "scikit-learn", "PyTorch loop", "tune", "encoder"
+
+
+def run(args: Namespace, progress: Progress) -> Result:
+    if not args.store:
+        raise UserError("nothing to search on", expected="--store STORE", do="make one with extract")
+    store = Store.open(args.store)
+    torch.set_num_threads(args.threads)
+    findings: dict[str, Finding] = {}
+
+    def work(name: str, find_one: Callable[[], Finding]) -> float:
+        findings[name] = find_one()
+        return 1.0
+
+    arms = {name: partial(work, name, find_one) for name, find_one in _contenders(store, args).items()}
+    measured = take_turns(arms, unit="answers", rounds=args.rounds, progress=progress, warm=False)
+    ratios = {f"seconds: {TUNE} / {name}": ratio(measured, name, TUNE) for name in arms if name != TUNE}
+    if (encoder := _encoder(store)) is not None:
+        findings[ENCODER] = encoder
+    ours = findings[TUNE].report
+    deltas = {name: difference(ours, each.report) for name, each in findings.items() if name != TUNE}
+    said = {name: _to_json(each, measured.get(name), deltas.get(name)) for name, each in findings.items()}
+    lines = [f"{store.task.name}, {args.trials} trials", *map(_line, said, said.values())]
+    lines += [f"  {TUNE} is {_verdict(name, delta)}" for name, delta in deltas.items()]
+    lines += [f"  {name:40} {value:>8.2f}×" for name, value in ratios.items()]
+    return Result(text="\n".join(lines), json={"arms": said, "ratios": ratios})
+
+
+def _contenders(store: Store, args: Namespace) -> dict[str, Callable[[], Finding]]:
+    """Each with a store that has checked nothing yet, as whoever begins anew."""
+    linear = {LINEAR: lambda: fit_linear(Store.open(store.path), threads=args.threads)}
+    return {
+        **({} if store.task.kind is Kind.SPAN else linear),
+        LOOP: lambda: train_loop(Store.open(store.path)),
+        TUNE: lambda: search(store, args.trials),
+    }
+
+
+def search(store: Store, trials: int) -> Finding:
+    """The best trial of a whole search, by the predictions that it left."""
+    with tempfile.TemporaryDirectory(prefix="bv-bench-", dir=Path.cwd()) as folder:
+        said = tune(store.path, ("--space", _space(store), "--trials", str(trials)), Path(folder))
+        best = said["best"]
+        place = Run.open(Path(folder) / said["run"]).trial_folder(best["trial"])
+        logits = {
+            role: read_predictions(place / f"{role}.parquet", ids=role_ids(store, role)).logits
+            for role in (Role.SELECT, Role.REPORT)
+        }
+    head = head_from_json(best["config"]["head"])
+    what = f"{head.name}; {said['seconds']['start']:.1f} s of it start-up"
+    return find(store, what, logits, trial=best["trial"], config=best["config"], spent=said["seconds"])
+
+
+def _space(store: Store) -> str:
+    if store.task.kind is Kind.SPAN:
+        return "adapters"
+    return "classification-tokens" if store.manifest.tokens == "all" else "classification"
+
+
+def _encoder(store: Store) -> Finding | None:
+    """What the encoder itself says, where it was fine-tuned."""
+    select, report = encoder_logits(store, Role.SELECT), encoder_logits(store, Role.REPORT)
+    if select is None or report is None:
+        return None
+    return find(store, "its own predictions", {Role.SELECT: select, Role.REPORT: report})
+
+
+def _to_json(finding: Finding, measured: Measured | None, delta: Delta | None) -> dict[str, Any]:
+    said = finding.to_json()
+    if measured is not None:
+        said["seconds"] = round(1 / measured.rate, 2)
+        said["rounds"] = [round(1 / rate, 2) for rate in measured.rounds]
+    if delta is not None:  # tune minus this
+        said |= {"delta": delta.value, "delta_interval": [delta.low, delta.high]}
+    return said
+
+
+def _line(name: str, said: Mapping[str, Any]) -> str:
+    scores = f"{said['score']:.4f} on report, {said['select_score']:.4f} on select"
+    seconds = f"{said['seconds']:8.1f} s" if "seconds" in said else " " * 10
+    return f"  {name:14} {scores} {seconds}  {said['what']}"
+
+
+def _verdict(name: str, delta: Delta) -> str:
+    interval = f"95 % interval {delta.low:+.4f} to {delta.high:+.4f}"
+    return f"{delta.word} than {name} ({delta.value:+.4f}, {interval})"
