@@ -37,7 +37,7 @@ def run(config: TuneConfig, progress: Progress, settings: StockSettings | None =
     return Result(
         text=describe(found, stock, written, config, seconds),
         json={
-            **outcome.to_json(found),
+            **outcome.to_json(found, written.facts.compared),
             "ensemble": combined.to_json(),
             "report": str(written.html),
             "demonstration": {"folder": str(stock.folder), "seconds": seconds},

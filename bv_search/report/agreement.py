@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bv_search.report.facts import ENCODER, Facts, Standing
+from bv_search.model.standings import Standing
+from bv_search.report.facts import Facts
+from bv_search.scan.ladder import ENCODER
 from bv_search.tasks.task import Kind
 
 

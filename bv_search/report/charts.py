@@ -93,7 +93,7 @@ def standings_chart(facts: Facts) -> str:
             )
         if shown[-1].role == "encoder":
             axes.axvline(shown[-1].score, color=GREY, linewidth=1, linestyle=":")
-        axes.set_yticks(range(len(shown)), [standing.role for standing in shown])
+        axes.set_yticks(range(len(shown)), [standing.title for standing in shown])
         axes.set_ylim(-0.5, len(shown) - 0.3)
         axes.set_xlabel(f"{facts.task.metric} on report, with its 95 % interval")
         axes.grid(axis="x")

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from bv_search.report.facts import ENCODER, Facts, Standing
+from bv_search.model.standings import Standing
+from bv_search.report.facts import Facts
+from bv_search.scan.ladder import ENCODER
 from bv_search.tasks.span import best_spans
 from bv_search.tasks.squad_score import EXACT, HAS_ANSWER, score_text
 from bv_search.tasks.task import Kind

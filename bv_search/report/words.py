@@ -1,6 +1,8 @@
 """Numbers as words: no more certain than they are."""
 
-from bv_search.report.facts import BEST, ENCODER, ENSEMBLE, SMALLEST, Facts, Standing
+from bv_search.model.standings import BEST, ENSEMBLE, SMALLEST, Standing, gain_sentence
+from bv_search.report.facts import Facts
+from bv_search.scan.ladder import ENCODER, PROBE
 from bv_search.scan.ground import doubts
 from bv_search.tasks.evaluation import Delta
 
@@ -60,9 +62,11 @@ def summary(facts: Facts) -> list[str]:
         lines.append(
             "The encoder was never fine-tuned, so that it has no predictions of its own to compare with."
         )
-    for role in (BEST, SMALLEST, ENSEMBLE):
+    for role in (PROBE, BEST, SMALLEST, ENSEMBLE):
         if (standing := facts.standing(role)) is not None:
             lines.append(_sentence(standing, encoder))
+        if role == BEST and standing is not None:
+            lines.append(gain_sentence(facts.compared, standing))
     if facts.unbeaten is not None:
         lines.append(f"No combination of models did better on select than {facts.unbeaten} alone.")
     if facts.over_best is not None:
@@ -76,7 +80,7 @@ def _sentence(standing: Standing, encoder: Standing | None) -> str:
     size = ""
     if standing.parameters is not None:
         size = f" with {count(standing.parameters)} parameters ({percent(standing.percent)} of the encoder's)"
-    text = f"The {standing.role}{size} scores {number(standing.score)} ({interval(standing.interval)})"
+    text = f"The {standing.title}{size} scores {number(standing.score)} ({interval(standing.interval)})"
     if standing.delta is None or encoder is None:
         return f"{text}."
     word = standing.delta.word

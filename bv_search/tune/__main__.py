@@ -92,12 +92,13 @@ def run_command(args: Namespace, progress: Progress) -> Result:
         )
     if not args.store and args.resume is None:
         return _demonstrate(args, progress)
-    from bv_search.tune.outcome import describe, to_json
+    from bv_search.tune.outcome import compare_heads, describe, to_json
     from bv_search.tune.search import run
 
     finished = run(to_config(args), progress)
-    said = to_json(finished)
-    return Result(text=describe(finished), json=said, exit_status=0 if said["best"] else 2)
+    standings = compare_heads(finished)
+    said = to_json(finished, standings)
+    return Result(text=describe(finished, standings), json=said, exit_status=0 if said["best"] else 2)
 
 
 def to_config(args: Namespace) -> TuneConfig:

@@ -2,16 +2,20 @@
 
 from typing import Any
 
+from bv_search.model.standings import BEST, Standing, Standings, compare, standings_text
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best, leaderboard_text, smallest, summary
+from bv_search.run.roles import open_store
 from bv_search.run.trial import FAILED
+from bv_search.tasks.evaluation import Delta
 
 
-def describe(run: Run) -> str:
+def describe(run: Run, standings: Standings | None) -> str:
     records = run.trials()
     ranked = best(records)
     lines = [leaderboard_text(records, run.study.baseline)]
-    if ranked:
+    if standings is not None:
+        lines += ["", standings_text(standings, str(run.study.task["metric"])), ""]
         small = smallest(ranked)
         lines.append(
             f"smallest within 0.01 of the best on select: trial {small.id}, {small.parameters:,} parameters"
@@ -24,18 +28,53 @@ def describe(run: Run) -> str:
     return "\n".join(lines)
 
 
-def to_json(run: Run) -> dict[str, Any]:
-    records = run.trials()
-    ranked = best(records)
+def compare_heads(run: Run) -> Standings | None:
+    """The ladder and the heads above it; None where no head has finished."""
+    return compare(run, open_store(run)) if best(run.trials()) else None
+
+
+def to_json(run: Run, standings: Standings | None) -> dict[str, Any]:
+    searched = [record for record in run.trials() if record.rung is None]
+    ranked = best(run.trials())
     return {
         "run": str(run.path),
-        "trials": len(records),
-        "failed": sum(record.status == FAILED for record in records),
+        "trials": len(searched),
+        "failed": sum(record.status == FAILED for record in run.trials()),
         "baseline": run.study.baseline["report_score"] if run.study.baseline else None,
         "encoder": run.study.baseline,
-        "best": summary(ranked[0]) if ranked else None,
+        "ladder": [_rung_json(rung) for rung in standings.ladder] if standings else [],
+        "best": {**summary(ranked[0]), **_above(standings)} if ranked and standings else None,
         "smallest": summary(smallest(ranked)) if ranked else None,
         "source": run.study.source,
         "seconds": run.seconds(),
         "memory": run.memory(),
     }
+
+
+def _rung_json(standing: Standing) -> dict[str, Any]:
+    return {
+        "rung": standing.role,
+        "trial": standing.trial,
+        "score": standing.score,
+        "select_score": standing.select_score,
+        "interval": list(standing.interval),
+        "parameters": standing.parameters,
+        "over_rung_below": _delta_json(standing.below),
+    }
+
+
+def _above(standings: Standings) -> dict[str, Any]:
+    """How far the best head is above the encoder, and above the best of the ladder."""
+    standing = standings.of(BEST)
+    assert standing is not None, "a run with a head has a best one"
+    highest, gain = standings.highest, standings.gain(standing)
+    return {
+        "over_encoder": _delta_json(standing.delta),
+        "over_ladder": None if highest is None else {"rung": highest.role, **(_delta_json(gain) or {})},
+    }
+
+
+def _delta_json(delta: Delta | None) -> dict[str, Any] | None:
+    if delta is None:
+        return None
+    return {"difference": delta.value, "interval": [delta.low, delta.high], "verdict": delta.word}
