@@ -23,28 +23,42 @@ MOST_PASSES, PATIENCE = 50, 3
 
 
 def train_loop(store: Store) -> Finding:
-    """A shared adapter on every channel, flattened into a dense layer; of spans, the last channel joins."""
-    torch.manual_seed(0)
-    is_span, loss_of = store.task.kind is Kind.SPAN, LOSSES[store.task.kind]
-    data = StandardBatches(store, SPAN_BATCH if is_span else BATCH)
-    head = PlainHead(AdapterHead(size=SIZE, skip=is_span), head_shape(store))
-    optimiser = torch.optim.Adam(head.parameters(), lr=RATE)
-    least, best, waited, passes = float("inf"), head.state_dict(), 0, 0
+    """Passes until the loss on select has not fallen for a while; the best weights are kept."""
+    loop = Loop(store)
+    least, best, waited, passes = float("inf"), loop.head.state_dict(), 0, 0
     while passes < MOST_PASSES and waited < PATIENCE:
-        for hidden_LTH, lengths_N, labels_ND in data.read(Role.TRAIN, seed=passes):
-            loss = loss_of(head(hidden_LTH)[None], lengths_N, labels_ND, None).sum() / len(lengths_N)
-            optimiser.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
-            optimiser.step()
-        passes, waited, select_loss = passes + 1, waited + 1, 0.0
-        with torch.inference_mode():
-            for hidden_LTH, lengths_N, labels_ND in data.read(Role.SELECT):
-                select_loss += float(loss_of(head(hidden_LTH)[None], lengths_N, labels_ND, None))
+        select_loss = loop.run_pass(passes)
+        passes, waited = passes + 1, waited + 1
         if select_loss < least:
-            least, best, waited = select_loss, deepcopy(head.state_dict()), 0
-    head.load_state_dict(best)
-    logits = {role: predict(head, data, role) for role in (Role.SELECT, Role.REPORT)}
+            least, best, waited = select_loss, deepcopy(loop.head.state_dict()), 0
+    loop.head.load_state_dict(best)
+    logits = {role: predict(loop.head, loop.data, role) for role in (Role.SELECT, Role.REPORT)}
     return find(store, f"adapter {SIZE}, the best of {passes} passes", logits)
+
+
+class Loop:
+    """A shared adapter on every channel, flattened into a dense layer; of spans, the last channel joins."""
+
+    def __init__(self, store: Store) -> None:
+        torch.manual_seed(0)
+        is_span = store.task.kind is Kind.SPAN
+        self._loss = LOSSES[store.task.kind]
+        self.data = StandardBatches(store, SPAN_BATCH if is_span else BATCH)
+        self.head = PlainHead(AdapterHead(size=SIZE, skip=is_span), head_shape(store))
+        self._optimiser = torch.optim.Adam(self.head.parameters(), lr=RATE)
+
+    def run_pass(self, number: int) -> float:
+        """Over train; the loss on select after it."""
+        for hidden_LTH, lengths_N, labels_ND in self.data.read(Role.TRAIN, seed=number):
+            loss = self._loss(self.head(hidden_LTH)[None], lengths_N, labels_ND, None).sum() / len(lengths_N)
+            self._optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            self._optimiser.step()
+        with torch.inference_mode():
+            return sum(
+                float(self._loss(self.head(hidden_LTH)[None], lengths_N, labels_ND, None))
+                for hidden_LTH, lengths_N, labels_ND in self.data.read(Role.SELECT)
+            )
 
 
 @torch.inference_mode()

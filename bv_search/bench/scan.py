@@ -1,10 +1,13 @@
 """Training heads in packs, against one after another and against the source work's way.
 
-Every arm trains heads on the same windows of a token store, and says how many head-windows it trained: one
+Every arm trains heads on the same windows of a store, and says how many head-windows it trained: one
 head on one window. Arms that train heads one by one do so for a few heads spread over the pack, which is
 their rate all the same. `one after another` are packs of one, through the same reader and the same kernels;
 `in plain PyTorch` are heads as one writes them by hand, through the same reader; `source work's way` is those
 on padded, shuffled batches from HDF5, each in a process of its own.
+
+Of a store with one token a window all arms make whole passes, a look at select after each included, and
+`plain PyTorch loop` is one adapter 64 as one writes it by hand, its rows standardised in memory.
 """
 
 import tempfile
@@ -14,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +26,19 @@ import torch
 
 from bv_search.bench.arms import Arm, ratio, render, take_turns
 from bv_search.bench.hdf5 import write_padded
+from bv_search.bench.loop import Loop
 from bv_search.bench.plain import train_plain
 from bv_search.bench.source_work import SourceWork
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
 from bv_search.heads.branches.product import product
 from bv_search.scan.batch import Batch, batches, widen
-from bv_search.scan.ground import head_shape
 from bv_search.scan.learner import Learner
-from bv_search.scan.memory import prepare_memory
-from bv_search.scan.order import parts
-from bv_search.scan.segment import TrainSplit, train_segment
+from bv_search.scan.order import parts, pass_length
+from bv_search.scan.outcome import Start
+from bv_search.scan.rows import is_one_token
+from bv_search.scan.scanner import Scanner
+from bv_search.scan.segment import TrainingData, train_segment
 from bv_search.scan.state import HeadState
 from bv_search.scan.team import Team
 from bv_search.scan.trial import TrialConfig
@@ -45,11 +51,24 @@ from bv_search.tune.space_file import find_space
 
 CPU = torch.device("cpu")
 SAMPLE = 4  # heads trained one by one
+PASSES = 4  # over a store of one token a window, in an arm's turn
 
 SHARED = {
     "space": {
         "head": {"kind": "adapter", "size": {"choice": [16, 32, 64]}, "skip": {"choice": [True, False]}},
         "learning_rate": {"loguniform": [1e-4, 1e-2]},
+    }
+}
+LIGHT = {
+    "space": {
+        "head": {
+            "choice": [
+                {"kind": "linear", "channels": "all"},
+                {"kind": "pooling", "pooling": {"choice": ["learned", "average"]}},
+            ]
+        },
+        "learning_rate": {"loguniform": [1e-4, 1e-2]},
+        "batch": 128,
     }
 }
 
@@ -58,34 +77,92 @@ SHARED = {
 class Ground:
     """What all arms train on: the first windows of a store."""
 
-    source: TrainSplit
+    scanner: Scanner
+    store: Store
+    data: TrainingData
     windows: int
 
     @property
     def stop(self) -> int:
         return self.windows // MICRO_BATCH
 
+    def heads(self, space: Any, number: int, **settings: Any) -> list[HeadState]:
+        """Random points of a space, none of them trained."""
+        searcher = SEARCHERS["random"](parse_space(space, "bench"), 0)
+        configs = [searcher.space.config(searcher.ask(str(n)) or {}) for n in range(number)]
+        starts = [TrialConfig.from_json({**config, **settings}) for config in configs]
+        return [self.scanner.fresh(Start(trial=str(n), config=each)) for n, each in enumerate(starts)]
+
 
 def run(args: Namespace, progress: Progress) -> Result:
     if not args.store:
-        raise UserError(
-            "nothing to scan", expected="--store STORE of a span task", do="make one with extract"
-        )
+        raise UserError("nothing to scan", expected="--store STORE", do="make one with extract")
     store = Store.open(args.store)
-    if store.task.kind is not Kind.SPAN or not store.manifest.keeps_blocks:
+    one_token = is_one_token(store.splits("train")[0])
+    if not store.manifest.keeps_blocks or (store.task.kind is not Kind.SPAN and not one_token):
         raise UserError(
             "is not a store to scan here",
             where=args.store,
-            expected="hidden states of a span task, such as squad2-span",
+            expected="hidden states of a span task, or of one token a window",
             found=store.task.name if store.manifest.keeps_blocks else "a store of --format none",
         )
-    prepare_memory()  # as scan workers do
-    torch.set_num_threads(args.threads)
-    ground = _ground(store, args.windows)
+    scanner = Scanner(store.path, threads=args.threads)
+    state = scanner.fresh(Start(trial="", config=TrialConfig.from_json({"head": {"kind": "pooling"}})))
+    data = scanner.training_data([state])
+    windows = min(args.windows, data.rows.split.windows) // MICRO_BATCH * MICRO_BATCH
+    ground = Ground(scanner=scanner, store=store, data=data, windows=windows)
+    measure = _measure_passes if one_token else _measure_windows
+    said, ratios = measure(ground, args, progress)
+    said |= {arm: each.to_json() for arm, each in _roofs(args.rounds, progress).items()}
+    text = f"{args.heads} heads, {args.threads} threads\n{render(said, ratios)}"
+    return Result(text=text, json={"arms": said, "ratios": ratios})
+
+
+Measurement = tuple[dict[str, Any], dict[str, float]]
+
+
+def _measure_passes(ground: Ground, args: Namespace, progress: Progress) -> Measurement:
+    """Of a store with one token a window."""
+    loop, numbers = Loop(ground.store), count()
+    length = pass_length(ground.data.rows.split.windows)
+    families = {"classification": find_space("classification").source, "poolings and linear": LIGHT}
+
+    def train(heads: Sequence[HeadState]) -> float:
+        train_segment(ground.data, heads, PASSES * length)
+        return float(PASSES * len(heads))
+
+    def run_loop() -> float:
+        for _ in range(PASSES):
+            loop.run_pass(next(numbers))
+        return float(PASSES)
+
+    arms: dict[str, Arm] = {"plain PyTorch loop": run_loop}
+    for name, space in families.items():
+        heads = ground.heads(space, args.heads, passes="auto", patience=PASSES + 1)
+        arms[f"{name}: pack"] = partial(train, heads)
+        arms[f"{name}: one after another"] = partial(_one_by_one, heads, train)
+    measured = take_turns(arms, unit="head-passes", rounds=args.rounds, progress=progress)
+    ratios = {}
+    for name in families:
+        for other in ("plain PyTorch loop", f"{name}: one after another"):
+            ratios[f"{name}: pack / {other}"] = ratio(measured, f"{name}: pack", other)
+    return {arm: each.to_json() for arm, each in measured.items()}, ratios
+
+
+def _one_by_one(heads: Sequence[HeadState], train: Callable[[Sequence[HeadState]], float]) -> float:
+    return sum(train([head]) for head in _few(heads))
+
+
+def _few(heads: Sequence[HeadState]) -> Sequence[HeadState]:
+    return heads[:: max(1, len(heads) // SAMPLE)]
+
+
+def _measure_windows(ground: Ground, args: Namespace, progress: Progress) -> Measurement:
+    """Of a store with all tokens."""
     families = {
-        "pooling": _heads(find_space("pooling").source, args.heads, ground),
-        "shared adapters": _heads(SHARED, args.heads, ground),
-        "adapters": _heads(find_space("adapters").source, args.heads, ground),
+        "pooling": ground.heads(find_space("pooling").source, args.heads, passes=1),
+        "shared adapters": ground.heads(SHARED, args.heads, passes=1),
+        "adapters": ground.heads(find_space("adapters").source, args.heads, passes=1),
     }
     said: dict[str, Any] = {}
     ratios: dict[str, float] = {}
@@ -97,13 +174,11 @@ def run(args: Namespace, progress: Progress) -> Result:
         packed = f"{name}: pack"
         ratios |= {f"{packed} / {arm}": ratio(measured, packed, arm) for arm in measured if arm != packed}
     ratios["share of time waiting for data"] = round(_waiting(families["adapters"], ground), 4)
-    said |= {arm: each.to_json() for arm, each in _roofs(args.rounds, progress).items()}
-    text = f"{args.heads} heads, {ground.windows} windows, {args.threads} threads\n{render(said, ratios)}"
-    return Result(text=text, json={"arms": said, "ratios": ratios})
+    return said, ratios
 
 
 def _arms(name: str, heads: Sequence[HeadState], ground: Ground, folder: Path) -> dict[str, Arm]:
-    few = heads[:: max(1, len(heads) // SAMPLE)]
+    few = _few(heads)
     arms: dict[str, Arm] = {
         f"{name}: pack": lambda: _train(heads, ground),
         f"{name}: one after another": lambda: sum(_train([head], ground) for head in few),
@@ -123,62 +198,47 @@ def _each(heads: Sequence[HeadState], ground: Ground, train: Callable[[HeadState
     return float(len(heads) * ground.windows)
 
 
-def _ground(store: Store, windows: int) -> Ground:
-    split = store.splits("train")[0]
-    labels = np.stack(split.index_columns(["label"])["label"].to_numpy())
-    source = TrainSplit(split=split, labels_ND=labels, kind=store.task.kind, seed=store.manifest.seed)
-    return Ground(source=source, windows=min(windows, split.windows) // MICRO_BATCH * MICRO_BATCH)
-
-
-def _heads(space: Any, count: int, ground: Ground) -> list[HeadState]:
-    """Random points of a space, none of them trained."""
-    searcher = SEARCHERS["random"](parse_space(space, "bench"), 0)
-    shape = head_shape(ground.source.split.store)
-    configs = [searcher.space.config(searcher.ask(str(n)) or {}) for n in range(count)]
-    return [HeadState.fresh(str(n), TrialConfig.from_json(c), shape) for n, c in enumerate(configs)]
-
-
 def _train(heads: Sequence[HeadState], ground: Ground) -> float:
-    train_segment(ground.source, heads, ground.stop, device=CPU)
+    train_segment(ground.data, heads, ground.stop)
     return float(len(heads) * ground.windows)
 
 
 def _plain(ground: Ground, head: HeadState) -> None:
-    train_plain(head, _through_reader(ground), ground.source.labels_ND, ground.source.kind)
+    train_plain(head, _through_reader(ground), ground.data.labels_ND, ground.data.kind)
 
 
 def _through_reader(ground: Ground) -> Iterator[Batch]:
-    return batches(ground.source.split, _plan(ground), device=CPU)
+    return batches(ground.data.rows.split, _plan(ground), inputs=ground.data.rows.inputs, device=CPU)
 
 
 def _plain_loop(heads: Sequence[HeadState], ground: Ground) -> float:
     """for batch: for head."""
-    learners = [Learner.attach(head, windows=ground.windows, device=CPU) for head in heads]
-    teams = [Team([learner], ground.source.kind) for learner in learners]
+    standard = ground.data.standard
+    learners = [Learner.attach(h, windows=ground.windows, standard=standard, device=CPU) for h in heads]
+    teams = [Team([learner], ground.data.kind) for learner in learners]
     for batch in _through_reader(ground):
-        labels_ND = torch.from_numpy(ground.source.labels_ND[batch.windows])
+        labels_ND = torch.from_numpy(ground.data.labels_ND[batch.windows])
         for team in teams:
             team.learn(batch, labels_ND)
     return float(len(heads) * ground.windows)
 
 
 def _plan(ground: Ground) -> list[Any]:
-    windows = ground.source.split.block_windows
+    windows = ground.data.rows.split.block_windows
     return list(parts(windows, rows=ground.windows, start=0, stop=ground.stop, seed=0))
 
 
 def _source_work(ground: Ground, folder: Path) -> SourceWork:
     """With its file: every window padded to the task's maximum, in float32."""
-    source = ground.source
-    layers, width = source.split.store.manifest.shape
+    layers, width = ground.store.manifest.shape
     path = folder / "padded.h5"
-    write_padded(path, _windows(ground), (ground.windows, layers, source.split.store.task.max_length, width))
+    write_padded(path, _windows(ground), (ground.windows, layers, ground.store.task.max_length, width))
     threads = torch.get_num_threads()
-    return SourceWork(file=path, labels_ND=source.labels_ND, kind=source.kind, threads=threads)
+    return SourceWork(file=path, labels_ND=ground.data.labels_ND, kind=ground.data.kind, threads=threads)
 
 
 def _windows(ground: Ground) -> Iterator[np.ndarray]:
-    for block in ground.source.split.read(_plan(ground)):
+    for block in ground.data.rows.split.read(_plan(ground)):
         ends = np.cumsum(block.lengths)
         for start, end in zip(ends - block.lengths, ends, strict=True):
             yield widen(block.hidden_LTH[:, start:end], CPU).numpy()
@@ -190,7 +250,7 @@ def _waiting(heads: Sequence[HeadState], ground: Ground) -> float:
     _train(heads, ground)
     whole = time.perf_counter() - started
     started = time.perf_counter()
-    for _ in ground.source.split.read(_plan(ground)):
+    for _ in ground.data.rows.split.read(_plan(ground)):
         pass
     return (time.perf_counter() - started) / whole
 
