@@ -42,7 +42,7 @@ class StandardBatches:
         order_N = torch.arange(len(labels_ND))
         if seed is not None:
             order_N = torch.randperm(len(labels_ND), generator=torch.Generator().manual_seed(seed))
-        for chosen_N in order_N.split(self._windows):
+        for chosen_N in torch.split(order_N, self._windows):
             ones_N = torch.ones(len(chosen_N), dtype=torch.int64)
             yield hidden_NLH[chosen_N].transpose(0, 1), ones_N, labels_ND[chosen_N]
 
