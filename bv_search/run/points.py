@@ -48,6 +48,7 @@ def study_params(run: Run) -> dict[str, Any]:
         "trials": study.trials,
         "seed": study.seed,
         "pack": study.pack,
+        "generation": study.generation,
         "data_fraction": study.data_fraction,
         "encoder_parameters": study.encoder_parameters,
     }

@@ -38,6 +38,7 @@ class Study:
     trials: int  # how many in all
     seed: int
     pack: str  # heads per pass: "auto" or a number
+    generation: int | None  # trials under way at once; None: as many as memory holds
     data_fraction: float  # of the store's train rows
     encoder_parameters: int  # what `percent` is of
     baseline: Mapping[str, Any] | None = None  # the encoder's own scores, as in the store's manifest

@@ -9,7 +9,14 @@ from pathlib import Path
 from bv_search.command import Command, Progress, Result, fraction, main, positive_int, size
 from bv_search.errors import UserError
 from bv_search.source import AUTO, SOURCES
-from bv_search.tune.config import DEFAULT_SCHEDULER, DEFAULT_SPACE, DEFAULT_TRIALS, SCHEDULERS, TuneConfig
+from bv_search.tune.config import (
+    DEFAULT_SCHEDULER,
+    DEFAULT_SPACE,
+    DEFAULT_TRIALS,
+    GENERATION,
+    SCHEDULERS,
+    TuneConfig,
+)
 
 EXAMPLES = """
   bv-search tune --space adapters                      a small demonstration on generated data
@@ -31,9 +38,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--store", default="", help="folder or URL of a store; without it, a demonstration is built"
     )
     parser.add_argument(
-        "--searcher", help="hyperopt, optuna, random or grid (default: grid if finite, else hyperopt)"
+        "--searcher",
+        help="hyperopt, optuna, optuna-gp, random or grid (default: grid if finite, else hyperopt)",
     )
-    parser.add_argument("--scheduler", help=f"{' or '.join(SCHEDULERS)} (default: {DEFAULT_SCHEDULER})")
+    parser.add_argument(
+        "--scheduler", help=f"{' or '.join(SCHEDULERS)} (default: none for a grid, else {DEFAULT_SCHEDULER})"
+    )
     parser.add_argument(
         "--trials",
         type=trials,
@@ -54,6 +64,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=pack,
         metavar="K",
         help="heads that share a pass (default: auto, by memory)",
+    )
+    parser.add_argument(
+        "--generation",
+        type=positive_int,
+        metavar="N",
+        help=f"heads under way at once; the next are drawn by what these have told (default: {GENERATION} for "
+        "searchers that learn, else as many as memory holds)",
     )
     parser.add_argument(
         "--source",
@@ -121,6 +138,7 @@ def to_config(args: Namespace) -> TuneConfig:
         time_budget=args.time_budget,
         data_fraction=args.data_fraction,
         pack=args.pack,
+        generation=args.generation,
         source=args.source,
         memory=args.memory,
         workers=args.workers,

@@ -21,6 +21,7 @@ class TuneConfig:
     time_budget: float | None = None  # seconds
     data_fraction: float | None = None  # of the train split, for every head; None: as the space says
     pack: str | None = None  # heads that share a pass, or auto, the default: by memory
+    generation: int | None = None  # trials under way at once; None: by the searcher
     source: str = AUTO  # of hidden states: store, live, or auto: the faster one
     memory: int | None = None  # bytes of blocks that a scan worker keeps; None: as many as there are
     workers: int | None = None  # scan workers; None: one per GPU, or one
@@ -39,3 +40,4 @@ class TuneConfig:
 DEFAULT_SPACE = "adapters"
 DEFAULT_SCHEDULER = "asha"
 DEFAULT_TRIALS = 32
+GENERATION = 16  # trials under way at once, where a searcher learns from those that are told

@@ -103,7 +103,8 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             progress.say(_opening(study.run, study.store, pack, crew))
             searcher = SEARCHERS[study.run.study.searcher](study.space, study.run.study.seed)
             capacity = crew.size * pack
-            for doubt in (*doubts(study.store), *doubts_of_learning(searcher, searched, left, capacity)):
+            generation = study.run.study.generation or capacity
+            for doubt in (*doubts(study.store), *doubts_of_learning(searcher, searched, left, generation)):
                 progress.say(doubt)
             budget = Budget(config.time_budget)
             desk = Desk(
@@ -116,7 +117,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
                 budget=budget,
             )
             trials = _Trials(study=study, past=past, searcher=searcher)
-            _search(budget, trials, desk, rungs, capacity, recorder)
+            _search(budget, trials, desk, rungs, min(generation, capacity), recorder)
             clock.note("search")
             desk.finish(pack)
             clock.note("score")
@@ -299,16 +300,13 @@ def replay(trials: Sequence[Past], searcher: Searcher, desk: Desk, halving: Halv
             halving.hear(past.trial, past.typed_config, found, position=position, done=done)
 
 
-def doubts_of_learning(searcher: Searcher, past: Sequence[Past], left: int, capacity: int) -> Iterator[str]:
+def doubts_of_learning(searcher: Searcher, past: Sequence[Past], left: int, generation: int) -> Iterator[str]:
     scored = sum(each.score is not None for each in past)
-    if (
-        searcher.startup_points
-        and scored < searcher.startup_points
-        and 2 * searcher.startup_points < left <= capacity
-    ):
+    needed = searcher.startup_points or 0
+    if scored < needed < left <= generation:
         yield (
             f"all {left} heads are drawn before the first has a score, so no better than at random: "
-            "a smaller --pack, or more trials, let the searcher learn"
+            "a smaller --generation, or more trials, let the searcher learn"
         )
 
 

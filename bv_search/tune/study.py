@@ -19,7 +19,7 @@ from bv_search.source.choice import Choice, choose_source
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
-from bv_search.tune.config import DEFAULT_SCHEDULER, DEFAULT_TRIALS, SCHEDULERS, TuneConfig
+from bv_search.tune.config import DEFAULT_SCHEDULER, DEFAULT_TRIALS, GENERATION, SCHEDULERS, TuneConfig
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.searchers.grid import Grid
 from bv_search.tune.space import Space, parse_space
@@ -75,6 +75,12 @@ def choose_scheduler(config: TuneConfig, searcher: str) -> str:
     return config.scheduler or ("none" if searcher == "grid" else DEFAULT_SCHEDULER)
 
 
+def choose_generation(config: TuneConfig, searcher: str) -> int | None:
+    """A searcher that learns must hear before it asks again."""
+    learns = SEARCHERS[searcher].startup_points is not None
+    return config.generation or (GENERATION if learns else None)
+
+
 def count_trials(config: TuneConfig, space: Space) -> int:
     """As many as asked for; a grid has no more than its points."""
     if choose_searcher(config, space) != "grid":
@@ -119,6 +125,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
         trials=trials,
         seed=config.seed or 0,
         pack=config.pack or AUTO,
+        generation=choose_generation(config, searcher),
         data_fraction=config.data_fraction or 1.0,
         encoder_parameters=store.encoder_parameters,
         baseline=asdict(baseline) if baseline else None,
@@ -159,6 +166,7 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
         "--searcher": (study.searcher, config.searcher),
         "--scheduler": (study.scheduler, config.scheduler),
         "--seed": (study.seed, config.seed),
+        "--generation": (study.generation, config.generation),
         "--data-fraction": (study.data_fraction, config.data_fraction),
     }
     if config.space:

@@ -1,17 +1,15 @@
 """Searchers: who decides which point of a space is tried next."""
 
-from collections.abc import Callable
-
 from bv_search.tune.searchers.grid import Grid
 from bv_search.tune.searchers.hyperopt import HyperOpt
-from bv_search.tune.searchers.optuna import Optuna
+from bv_search.tune.searchers.optuna import OptunaGp, OptunaTpe
 from bv_search.tune.searchers.random import Random
 from bv_search.tune.searchers.searcher import Searcher
-from bv_search.tune.space import Space
 
-SEARCHERS: dict[str, Callable[[Space, int], Searcher]] = {
+SEARCHERS: dict[str, type[Searcher]] = {
     "hyperopt": HyperOpt,
-    "optuna": Optuna,
+    "optuna": OptunaTpe,
+    "optuna-gp": OptunaGp,
     "random": Random,
     "grid": Grid,
 }

@@ -8,22 +8,10 @@ class Grid(Searcher):
     def __init__(self, space: Space, seed: int) -> None:
         super().__init__(space, seed)
         self._points = list(space.points())
-        self._next = 0
-        self._adopted: list[Draws] = []
 
     def __len__(self) -> int:
         return len(self._points)
 
-    def ask(self, trial: str) -> Draws | None:
-        while self._next < len(self._points):
-            point = self._points[self._next]
-            self._next += 1
-            if point not in self._adopted:
-                return point
-        return None
-
-    def adopt(self, trial: str, draws: Draws) -> None:
-        self._adopted.append(draws)
-
-    def tell(self, trial: str, score: float | None) -> None:
-        """A table is filled in whatever its cells say."""
+    def _propose(self, number: int) -> Draws | None:
+        taken = list(self._asked.values())
+        return next((point for point in self._points if point not in taken), None)

@@ -1,15 +1,15 @@
 """HyperOpt's TPE over its own trial documents.
 
-Points of ours (starting points, resumed trials) are written into it as documents: given to Ray's adapter,
-nested ones hang the driver.
+It counts trials without a result towards its start-up, and takes their losses for infinite: asked for a pack
+at once it crowds around the first point that it was given. So it sees only what was told, and draws are at
+random until that is enough. Given to Ray's adapter, nested points would hang the driver.
 """
 
 import math
 from functools import partial
 from typing import Any
 
-import numpy as np
-from hyperopt import JOB_STATE_DONE, JOB_STATE_ERROR, STATUS_OK, Trials, hp, tpe
+from hyperopt import JOB_STATE_DONE, STATUS_OK, Trials, hp, tpe
 from hyperopt.base import Domain
 
 from bv_search.tune.distribution import Choice, Distribution, LogUniform, QUniform, RandInt
@@ -22,48 +22,36 @@ class HyperOpt(Searcher):
 
     def __init__(self, space: Space, seed: int) -> None:
         super().__init__(space, seed)
-        self._rng = np.random.default_rng(seed)
-        self._trials = Trials()
         self._domain = Domain(lambda point: 0.0, _expression(space.tree, ""))
-        self._suggest = partial(tpe.suggest, n_startup_jobs=self.startup_points, verbose=False)
-        self._documents: dict[str, dict[str, Any]] = {}
+        self._suggest = partial(tpe.suggest, n_startup_jobs=0, verbose=False)
 
-    def ask(self, trial: str) -> Draws | None:
-        document = self._new_document()
-        self._insert(trial, document)
+    def _propose(self, number: int) -> Draws | None:
+        seed = int(self.random(number).integers(2**31 - 1))
+        document = self._suggest([number], self._domain, self._known(), seed)[0]
         drawn = {path: values[0] for path, values in document["misc"]["vals"].items() if values}
         return self.space.draw(lambda path, distribution: drawn[path])
 
-    def adopt(self, trial: str, draws: Draws) -> None:
-        document = self._new_document()
-        misc = document["misc"]
-        for path in misc["vals"]:
-            known = path in draws
-            misc["vals"][path] = [draws[path]] if known else []
-            misc["idxs"][path] = [document["tid"]] if known else []
-        self._insert(trial, document)
+    def _known(self) -> Trials:
+        trials = Trials()
+        paths = list(self.space.parameters())
+        trials.insert_trial_docs(
+            [_document(trials, paths, number, *each) for number, each in self.told.items()]
+        )
+        trials.refresh()
+        return trials
 
-    def tell(self, trial: str, score: float | None) -> None:
-        tid = self._documents.pop(trial)["tid"]
-        document = next(d for d in self._trials._dynamic_trials if d["tid"] == tid)
-        if score is None:
-            document["state"] = JOB_STATE_ERROR
-        else:
-            document["state"] = JOB_STATE_DONE
-            document["result"] = {"loss": -score, "status": STATUS_OK}
-        self._trials.refresh()
 
-    def _new_document(self) -> dict[str, Any]:
-        self._trials.refresh()
-        ids = self._trials.new_trial_ids(1)
-        seed = int(self._rng.integers(2**31 - 1))
-        document: dict[str, Any] = self._suggest(ids, self._domain, self._trials, seed)[0]
-        return document
-
-    def _insert(self, trial: str, document: dict[str, Any]) -> None:
-        self._trials.insert_trial_docs([document])
-        self._trials.refresh()
-        self._documents[trial] = document
+def _document(trials: Trials, paths: list[str], number: int, draws: Draws, score: float) -> dict[str, Any]:
+    misc = {
+        "tid": number,
+        "cmd": ("domain_attachment", "FMinIter_Domain"),
+        "workdir": None,
+        "idxs": {path: [number] if path in draws else [] for path in paths},
+        "vals": {path: [draws[path]] if path in draws else [] for path in paths},
+    }
+    result = {"loss": -score, "status": STATUS_OK}
+    document: dict[str, Any] = trials.new_trial_docs([number], [None], [result], [misc])[0]
+    return {**document, "state": JOB_STATE_DONE}
 
 
 def _expression(node: Any, path: str) -> Any:

@@ -1,7 +1,13 @@
-"""Optuna's TPE, asked define-by-run: nested choices handed to it as a dictionary arrive unresolved."""
+"""Optuna's samplers, asked define-by-run: nested choices handed to it as a dictionary arrive unresolved."""
+
+from abc import abstractmethod
+from warnings import catch_warnings, simplefilter
 
 import optuna
-from optuna.trial import Trial, TrialState
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
+from optuna.exceptions import ExperimentalWarning
+from optuna.samplers import BaseSampler, GPSampler, TPESampler
+from optuna.trial import Trial, TrialState, create_trial
 
 from bv_search.tune.distribution import Choice, Distribution, LogUniform, QUniform, RandInt, Value
 from bv_search.tune.searchers.searcher import Searcher
@@ -9,32 +15,68 @@ from bv_search.tune.space import Draws, Space
 
 
 class Optuna(Searcher):
+    """A study is made anew for every question, of what is told and pending: so it does not matter when."""
+
     startup_points = 10
 
     def __init__(self, space: Space, seed: int) -> None:
         super().__init__(space, seed)
         optuna.logging.set_verbosity(optuna.logging.ERROR)
-        # the liar keeps a pack's points apart: they are all asked for before any is told
-        sampler = optuna.samplers.TPESampler(
-            seed=seed, n_startup_trials=self.startup_points, constant_liar=True
-        )
-        self._study = optuna.create_study(direction="maximize", sampler=sampler)
-        self._trials: dict[str, Trial] = {}
+        self._distributions = {path: _typed(each) for path, each in space.parameters().items()}
 
-    def ask(self, trial: str) -> Draws | None:
-        own = self._trials[trial] = self._study.ask()
-        return self.space.draw(lambda path, distribution: _suggest(own, path, distribution))
+    @abstractmethod
+    def _sampler(self, seed: int) -> BaseSampler: ...
 
-    def adopt(self, trial: str, draws: Draws) -> None:
-        self._study.enqueue_trial(dict(draws))
-        self.ask(trial)
+    def _propose(self, number: int) -> Draws | None:
+        sampler = self._sampler(int(self.random(number).integers(2**31 - 1)))
+        study = optuna.create_study(direction="maximize", sampler=sampler)
+        for draws, score in self.told.values():
+            study.add_trial(self._trial(draws, state=TrialState.COMPLETE, value=score))
+        for draws in self.pending.values():
+            study.add_trial(self._trial(draws, state=TrialState.RUNNING))
+        trial = study.ask()
+        return self.space.draw(lambda path, distribution: _suggest(trial, path, distribution))
 
-    def tell(self, trial: str, score: float | None) -> None:
-        own = self._trials.pop(trial)
-        if score is None:
-            self._study.tell(own, state=TrialState.FAIL)
-        else:
-            self._study.tell(own, score)
+    def _trial(
+        self, draws: Draws, *, state: TrialState, value: float | None = None
+    ) -> optuna.trial.FrozenTrial:
+        typed = {path: self._distributions[path] for path in draws}
+        return create_trial(params=dict(draws), distributions=typed, state=state, value=value)
+
+
+class OptunaTpe(Optuna):
+    """Parameters together, group by group of those that go together, and the liar for what is pending.
+
+    Versions of Optuna differ in these defaults, so they are said.
+    """
+
+    def _sampler(self, seed: int) -> BaseSampler:
+        with catch_warnings():
+            simplefilter("ignore", ExperimentalWarning)  # all that is said, and it is chosen on purpose
+            return TPESampler(
+                seed=seed, n_startup_trials=0, multivariate=True, group=True, constant_liar=True
+            )
+
+
+class OptunaGp(Optuna):
+    """A Gaussian process on what all points have in common; the rest of a point is drawn at random."""
+
+    def _sampler(self, seed: int) -> BaseSampler:
+        return GPSampler(seed=seed, n_startup_trials=0, deterministic_objective=False)
+
+
+def _typed(distribution: Distribution) -> BaseDistribution:
+    match distribution:
+        case Choice(options):
+            return CategoricalDistribution(tuple(range(len(options))))
+        case RandInt(low, high):
+            return IntDistribution(low, high - 1)
+        case LogUniform(low, high):
+            return FloatDistribution(low, high, log=True)
+        case QUniform(low, high, step):
+            return FloatDistribution(low, high, step=step)
+        case _:
+            return FloatDistribution(distribution.low, distribution.high)
 
 
 def _suggest(trial: Trial, path: str, distribution: Distribution) -> Value:
