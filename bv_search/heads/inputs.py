@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Standard(nn.Module):
-    """Mean 0, deviation 1 over the tokens of a train split. Its numbers are saved with a head, not trained."""
+    """Mean 0, deviation 1 over the tokens of a train split. Its numbers are saved with a head, untrained."""
 
     mean_LH: Tensor
     scale_LH: Tensor

@@ -85,7 +85,7 @@ def _draw(mask_N: Any, low: Any, high: Any, threshold: Any, kept: Any) -> None:
 
 
 def draw_mask(mask_N: Any, seed: int, rate: float) -> None:
-    """Zero for a share of the numbers, what makes up for them for the others: each by its place and the seed."""
+    """Zero for a share of the numbers, for the others what makes up for them: by place and seed alone."""
     low, high = u32(seed & 0xFFFFFFFF), u32(seed >> 32)
     _draw(mask_N, low, high, u32(rate * 2**32), f32(1.0 / (1.0 - rate)))
 
