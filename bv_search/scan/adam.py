@@ -32,24 +32,28 @@ class Adam:
         self._ends = np.cumsum([0, *sizes])
         counts = np.cumsum([0, *(len(learner.parameters) for learner in learners)])
         self._tensors = {id(n): range(*counts[k : k + 2]) for k, n in enumerate(learners)}  # of each learner
+        # one after the other: what a memory is made of is given back before the next one
         self._weights = _joined([p.data for n in learners for p in n.parameters])
+        for learner in learners:
+            for parameter, part in zip(learner.parameters, self._parts(self._weights, learner), strict=True):
+                parameter.data = part
         self._mean = _joined([t for n in learners for t in n.mean])
+        for learner in learners:
+            learner.mean = self._parts(self._mean, learner)
         self._square = _joined([t for n in learners for t in n.square])
+        for learner in learners:
+            learner.square = self._parts(self._square, learner)
         self._gradient = _joined(
             [torch.zeros_like(p) if p.grad is None else p.grad for n in learners for p in n.parameters]
         )
-        self._attach(learners)
-
-    def _attach(self, learners: Sequence[Learner]) -> None:
         for learner in learners:
-            for n, (tensor, parameter) in enumerate(
-                zip(self._tensors[id(learner)], learner.parameters, strict=True)
-            ):
-                here, shape = slice(*self._ends[tensor : tensor + 2]), parameter.shape
-                parameter.data = self._weights[here].view(shape)
-                parameter.grad = self._gradient[here].view(shape)
-                learner.mean[n] = self._mean[here].view(shape)
-                learner.square[n] = self._square[here].view(shape)
+            for parameter, part in zip(learner.parameters, self._parts(self._gradient, learner), strict=True):
+                parameter.grad = part
+
+    def _parts(self, memory: Tensor, learner: Learner) -> list[Tensor]:
+        """Those of it that are a learner's, in the shapes of its parameters."""
+        places = zip(self._tensors[id(learner)], learner.parameters, strict=True)
+        return [memory[slice(*self._ends[n : n + 2])].view(parameter.shape) for n, parameter in places]
 
     @torch.no_grad()
     def step(self, due: Sequence[Learner]) -> None:

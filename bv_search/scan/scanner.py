@@ -1,6 +1,6 @@
 """A scanner: one store, one device, and the two things done there: train a segment, score heads."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -100,7 +100,7 @@ class Scanner:
         """
         states = [self._state(head) for head in heads]
         data = self.training_data(states)
-        trained = train_segment(data, states, stop, seconds=seconds)
+        trained = train_segment(data, _given_away(states), stop, seconds=seconds)
         arrived = [
             end.state
             for end in trained
@@ -192,6 +192,12 @@ class Scanner:
         """None for a head whose answers are no numbers."""
         judge = self._judge(role, share_inputs(heads))
         return [None if each is None else _answers(judge.ids, each) for each in judge.judge(heads)]
+
+
+def _given_away(states: list[HeadState]) -> Iterator[HeadState]:
+    """One at a time: each is as large as the learner that is made of it."""
+    while states:
+        yield states.pop(0)
 
 
 def _outcome(end: Trained | Diverged, found: Mapping[str, Check | None], rows: Rows) -> Outcome:

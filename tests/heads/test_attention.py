@@ -64,7 +64,7 @@ def gradients(head: Head, out_NC: Tensor) -> list[Tensor]:
 def test_outputs_and_gradients_are_those_of_the_plain_formula() -> None:
     hidden_LTH, lengths_N = some_windows()
     heads = some_heads(PoolingHead(), PoolingHead(readout="mean"))
-    found = Pack(heads)(hidden_LTH, lengths_N)
+    found = Pack(heads)({None: hidden_LTH}, lengths_N)
     for head, out_NC in zip(heads[: len(CONFIGS)], found, strict=False):
         expected_NC = by_hand(head, hidden_LTH)
         torch.testing.assert_close(out_NC, expected_NC)
@@ -77,7 +77,7 @@ def test_dropout_masks_what_the_queries_found() -> None:
     heads = some_heads()
     for n, head in enumerate(heads):
         head.use_dropout(0.5, seed=n)
-    for head, out_NC in zip(heads, Pack(heads)(hidden_LTH, lengths_N, step=3), strict=True):
+    for head, out_NC in zip(heads, Pack(heads)({None: hidden_LTH}, lengths_N, step=3), strict=True):
         (branch,) = head.typed_branches()
         assert branch.dropout is not None
         assert isinstance(head.config, AttentionHead)
@@ -92,19 +92,19 @@ def test_it_starts_as_the_mean_of_the_tokens() -> None:
     hidden_LTH, lengths_N = some_windows()
     attention = Head(AttentionHead(position_bias=True), CLASSES).initialise(0)
     mean = Head(PoolingHead(readout="mean"), CLASSES).initialise(0)
-    of_attention, of_mean = Pack([attention, mean])(hidden_LTH, lengths_N)
+    of_attention, of_mean = Pack([attention, mean])({None: hidden_LTH}, lengths_N)
     torch.testing.assert_close(of_attention, of_mean)
 
 
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 def test_a_diverged_head_leaves_the_others_as_they_are(dropout: float) -> None:
-    batch, heads = some_windows(), some_heads(*CONFIGS)
+    (hidden_LTH, lengths_N), heads = some_windows(), some_heads(*CONFIGS)
     for n, head in enumerate(heads):
         head.use_dropout(dropout, seed=n)
     sound = heads[: len(CONFIGS)]
 
     def run() -> tuple[list[Tensor], list[list[Tensor]]]:
-        outputs = Pack(heads)(*batch, step=0)[: len(sound)]
+        outputs = Pack(heads)({None: hidden_LTH}, lengths_N, step=0)[: len(sound)]
         return outputs, [gradients(head, out_NC) for head, out_NC in zip(sound, outputs, strict=True)]
 
     before = run()

@@ -85,7 +85,7 @@ def trained(heads: list[Head], outputs: list[Tensor]) -> list[dict[str, Tensor]]
 def test_outputs_and_gradients_are_those_of_the_plain_formula(pieces: None) -> None:
     hidden_LTH, heads = some(LAYERS, TOKENS, WIDTH), some_heads()
     expected = [by_hand(head, hidden_LTH) for head in heads]
-    found = Pack(heads)(hidden_LTH, torch.tensor([15, 25]))
+    found = Pack(heads)({None: hidden_LTH}, torch.tensor([15, 25]))
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(trained(heads, found), trained(heads, expected), atol=1e-4, rtol=1e-4)
 
@@ -93,20 +93,20 @@ def test_outputs_and_gradients_are_those_of_the_plain_formula(pieces: None) -> N
 def test_a_head_that_diverged_spoils_no_gradient(pieces: None) -> None:
     hidden_LTH, heads = some(LAYERS, TOKENS, WIDTH), some_heads()
     lengths_N = torch.tensor([15, 25])
-    before = trained(heads, Pack(heads)(hidden_LTH, lengths_N))
+    before = trained(heads, Pack(heads)({None: hidden_LTH}, lengths_N))
     lost = {0, 2, 4, 6}
     for k in lost:
         for parameter in heads[k].parameters():
             torch.nn.init.constant_(parameter, float("nan"))
-    after = trained(heads, Pack(heads)(hidden_LTH, lengths_N))
+    after = trained(heads, Pack(heads)({None: hidden_LTH}, lengths_N))
     for k in set(range(len(heads))) - lost:
         torch.testing.assert_close(after[k], before[k])
 
 
 def test_scoring_keeps_nothing_for_a_gradient(pieces: None) -> None:
     hidden_LTH, heads = some(LAYERS, TOKENS, WIDTH), some_heads()
-    learning = Pack(heads)(hidden_LTH, torch.tensor([15, 25]))
+    learning = Pack(heads)({None: hidden_LTH}, torch.tensor([15, 25]))
     with torch.inference_mode():
-        scoring = Pack(heads)(hidden_LTH, torch.tensor([15, 25]))
+        scoring = Pack(heads)({None: hidden_LTH}, torch.tensor([15, 25]))
     torch.testing.assert_close(scoring, [each.detach() for each in learning])
     assert not any(each.requires_grad for each in scoring)

@@ -22,7 +22,7 @@ def test_a_head_in_chunks_is_the_same_head(config: HeadConfig, monkeypatch: pyte
 
     def trained() -> tuple[Tensor, list[Tensor]]:
         head = Head(config, SHAPE).initialise(0)
-        (out_TC,) = Pack([head])(hidden_LTH, lengths_N, step=0)
+        (out_TC,) = Pack([head])({None: hidden_LTH}, lengths_N, step=0)
         torch.autograd.backward(out_TC.square().sum())
         return out_TC, [p.grad for p in head.parameters() if p.grad is not None]
 
@@ -48,7 +48,7 @@ def test_backward_makes_each_chunk_anew_with_the_same_dropout(
     monkeypatch.setattr(chunks, "NUMBERS", 1000)
     head = Head(config, SHAPE).initialise(0)
     head.use_dropout(0.5, 1)
-    (out_TC,) = Pack([head])(torch.randn(4, 50, 12), torch.tensor([50]), step=0)
+    (out_TC,) = Pack([head])({None: torch.randn(4, 50, 12)}, torch.tensor([50]), step=0)
     torch.autograd.backward(out_TC.sum())
     (branch,) = head.typed_branches()
     weights = dict(branch.named_parameters())[dense]
@@ -62,7 +62,7 @@ def test_each_chunk_has_a_mask_of_its_own(config: HeadConfig, monkeypatch: pytes
     monkeypatch.setattr(chunks, "NUMBERS", 1)  # a token each
     head = Head(config, SHAPE).initialise(0)
     head.use_dropout(0.5, 1)
-    (out_TC,) = Pack([head])(torch.ones(4, 5, 12), torch.tensor([5]), step=0)
+    (out_TC,) = Pack([head])({None: torch.ones(4, 5, 12)}, torch.tensor([5]), step=0)
 
     assert len(set(out_TC[:, 0].tolist())) == 5
 

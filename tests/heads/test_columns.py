@@ -74,5 +74,5 @@ def test_kinds_share_the_product_with_each_layer(monkeypatch: pytest.MonkeyPatch
         return x_TH @ weight_XH.t()
 
     monkeypatch.setattr(of_columns, "product", counted)
-    pack(torch.zeros(LAYERS, TOKENS, WIDTH), torch.tensor([TOKENS]))
+    pack({None: torch.zeros(LAYERS, TOKENS, WIDTH)}, torch.tensor([TOKENS]))
     assert widths == [4 * 2, 4 * 2, 4 * 2 + 2 * 2], "the last layer is also what adapters skip to"

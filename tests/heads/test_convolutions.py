@@ -41,7 +41,7 @@ def test_a_width_cnn_convolves_along_the_width_with_layers_as_channels() -> None
     x_TFW = functional.pad(x_TFW, (1, 1)).unfold(2, 3, 2)  # 3 become 2
     x_TFW = functional.gelu(torch.einsum("tiwk,oik->tow", x_TFW, w["convolutions.1.weight_OIk"]))
 
-    found = Pack([head])(hidden_LTH, lengths_N)[0]
+    found = Pack([head])({None: hidden_LTH}, lengths_N)[0]
     torch.testing.assert_close(found, x_TFW.flatten(1) @ w["dense_FC"] + head.bias_C)
 
 
@@ -63,7 +63,7 @@ def test_ngrams_are_sums_over_neighbouring_tokens_of_one_window() -> None:
             features.append(functional.gelu(torch.cat(found)))
 
     by_hand = torch.stack(features) @ w["dense_FC"] + head.bias_C
-    torch.testing.assert_close(Pack([head])(hidden_LTH, lengths_N)[0], by_hand)
+    torch.testing.assert_close(Pack([head])({None: hidden_LTH}, lengths_N)[0], by_hand)
 
 
 def test_an_inception_looks_at_each_window_through_one_three_and_five_tokens() -> None:
@@ -90,7 +90,7 @@ def test_an_inception_looks_at_each_window_through_one_three_and_five_tokens() -
         answers.append(x_1FS[0].T @ w["dense_FC"])
 
     by_hand = torch.cat(answers) + head.bias_C
-    torch.testing.assert_close(Pack([head])(hidden_LTH, lengths_N)[0], by_hand)
+    torch.testing.assert_close(Pack([head])({None: hidden_LTH}, lengths_N)[0], by_hand)
 
 
 def test_a_flattened_head_is_a_dense_layer_on_all_tokens_padded_with_nothing() -> None:
@@ -104,7 +104,7 @@ def test_a_flattened_head_is_a_dense_layer_on_all_tokens_padded_with_nothing() -
         padded_PLA = functional.pad(window_LSA.transpose(0, 1), (0, 0, 0, 0, 0, 10 - window_LSA.shape[1]))
         answers.append(padded_PLA.flatten() @ w["dense_PLAC"].flatten(0, 2))
 
-    found = Pack([head])(hidden_LTH, lengths_N)[0]
+    found = Pack([head])({None: hidden_LTH}, lengths_N)[0]
     torch.testing.assert_close(found, torch.stack(answers) + head.bias_C)
 
 
@@ -113,7 +113,7 @@ def tokens_that_matter(config: HeadConfig, token: int) -> list[int]:
     hidden_LTH, lengths_N = some_windows()
     hidden_LTH.requires_grad_()
     head = Head(config, SPANS).initialise(3)
-    out_TC = Pack([head])(hidden_LTH, lengths_N)[0]
+    out_TC = Pack([head])({None: hidden_LTH}, lengths_N)[0]
     (gradient_LTH,) = torch.autograd.grad(out_TC[LENGTHS[0] + token].sum(), hidden_LTH)
     return [t - LENGTHS[0] for t in gradient_LTH.abs().sum(dim=(0, 2)).nonzero().flatten().tolist()]
 
@@ -143,7 +143,7 @@ def test_the_shrinking_inception_cannot_tell_eight_tokens_apart() -> None:
     hidden_LTH, lengths_N = some_windows()
     head = Head(InceptionHead(size=6, channels=4, keep_length=False), SPANS).initialise(3)
 
-    windows = torch.split(Pack([head])(hidden_LTH, lengths_N)[0], LENGTHS)
+    windows = torch.split(Pack([head])({None: hidden_LTH}, lengths_N)[0], LENGTHS)
 
     for window_SC in windows:
         first_SC = window_SC[:8]

@@ -22,6 +22,7 @@ from bv_search.heads.config import (
     XceptionModHead,
 )
 from bv_search.heads.head import Head
+from bv_search.heads.inputs import States
 from bv_search.heads.pack import Pack
 
 SHAPE = HeadShape(layers=4, width=12, outputs=2, per_token=True)
@@ -42,8 +43,9 @@ CONFIGS: list[HeadConfig] = [
 ]
 
 
-def some_windows() -> tuple[Tensor, Tensor]:
-    return torch.randn(4, 8, 12, generator=torch.Generator().manual_seed(0)), torch.tensor([3, 5])
+def some_windows() -> tuple[States, Tensor]:
+    hidden_LTH = torch.randn(4, 8, 12, generator=torch.Generator().manual_seed(0))
+    return {None: hidden_LTH}, torch.tensor([3, 5])
 
 
 def head(config: HeadConfig, rate: float = 0.5, seed: int = 1) -> Head:

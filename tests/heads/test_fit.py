@@ -66,9 +66,9 @@ def test_an_xception_works_from_its_least_width_on(form: str, width: int) -> Non
     head = Head(config, replace(ONE_TOKEN, width=width)).initialise(0)
     hidden_LTH, lengths_N = torch.randn(ONE_TOKEN.layers, 3, width), torch.tensor([1, 1, 1])
 
-    (learning_NC,) = Pack([head])(hidden_LTH, lengths_N, step=0)
+    (learning_NC,) = Pack([head])({None: hidden_LTH}, lengths_N, step=0)
     learning_NC.square().sum().backward()  # type: ignore[no-untyped-call]
-    (scored_NC,) = Pack([head])(hidden_LTH, lengths_N)
+    (scored_NC,) = Pack([head])({None: hidden_LTH}, lengths_N)
 
     assert scored_NC.shape == (3, ONE_TOKEN.outputs)
     for tensor in (learning_NC, scored_NC, *(parameter.grad for parameter in head.parameters())):

@@ -47,7 +47,7 @@ def gradients(head: Head, out_TC: Tensor) -> list[Tensor]:
 
 def test_outputs_and_gradients_are_those_of_the_plain_formula() -> None:
     hidden_LTH, heads = some(LAYERS, TOKENS, WIDTH), some_heads()
-    found = Pack(heads)(hidden_LTH, LENGTHS_N)
+    found = Pack(heads)({None: hidden_LTH}, LENGTHS_N)
     for n in (0, 2):
         expected_TC = pooled(heads[n], hidden_LTH) @ dense(heads[n]) + heads[n].bias_C
         torch.testing.assert_close(found[n], expected_TC)
@@ -58,7 +58,7 @@ def test_dropout_masks_the_mix_behind_the_gates() -> None:
     hidden_LTH, heads = some(LAYERS, TOKENS, WIDTH), some_heads()
     for n in (0, 2):
         heads[n].use_dropout(0.5, seed=n)
-    found = Pack(heads)(hidden_LTH, LENGTHS_N, step=3)
+    found = Pack(heads)({None: hidden_LTH}, LENGTHS_N, step=3)
     for n in (0, 2):
         (branch,) = heads[n].typed_branches()
         assert branch.dropout is not None
@@ -71,5 +71,5 @@ def test_dropout_masks_the_mix_behind_the_gates() -> None:
 def test_it_starts_as_half_the_plain_mean() -> None:
     hidden_LTH = some(LAYERS, TOKENS, WIDTH)
     head = Head(GatedPoolingHead(), SPANS).initialise(0)
-    (out_TC,) = Pack([head])(hidden_LTH, LENGTHS_N)
+    (out_TC,) = Pack([head])({None: hidden_LTH}, LENGTHS_N)
     torch.testing.assert_close(out_TC, hidden_LTH.mean(dim=0) @ dense(head) / 2)

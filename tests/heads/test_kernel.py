@@ -120,7 +120,9 @@ def test_it_is_compiled_once_with_dropout_and_once_without() -> None:
             heads = [Head(config, shape).initialise(0) for config in configs]
             for head in heads:
                 head.use_dropout(rate, seed=0)
-            sum(out.sum() for out in Pack(heads)(some(2, 7, 6), torch.tensor([3, 4]), step=1)).backward()  # type: ignore[union-attr]
+            sum(
+                out.sum() for out in Pack(heads)({None: some(2, 7, 6)}, torch.tensor([3, 4]), step=1)
+            ).backward()  # type: ignore[union-attr]
     arrays = [
         a
         for f in (kernel.read_out, kernel.learn)

@@ -31,7 +31,7 @@ def test_each_is_a_dense_layer_whatever_stands_beside_it() -> None:
     configs: list[HeadConfig] = [LinearHead(channels=c) for c in ("all", 3, 0, "all", 3)]
     others: list[HeadConfig] = [PoolingHead(), AdapterHead(size=2, skip=True)]
     heads = [Head(config, SPANS).initialise(n) for n, config in enumerate(configs + others)]
-    found = Pack(heads)(hidden_LTH, LENGTHS_N)
+    found = Pack(heads)({None: hidden_LTH}, LENGTHS_N)
 
     for head, out_TC in zip(heads[: len(configs)], found, strict=False):
         torch.testing.assert_close(out_TC, by_hand(head, hidden_LTH))
@@ -46,7 +46,7 @@ def test_dropout_masks_what_enters_the_dense_layer(config: HeadConfig, features:
     head.use_dropout(0.5, 1)
     for parameter in head.typed_branches()[0].parameters():
         torch.nn.init.ones_(parameter)
-    (out_TC,) = Pack([head])(torch.ones(LAYERS, 8, WIDTH), LENGTHS_N, step=0)
+    (out_TC,) = Pack([head])({None: torch.ones(LAYERS, 8, WIDTH)}, LENGTHS_N, step=0)
 
     kept = (out_TC[:, 0] / 2).tolist()
     assert all(number.is_integer() and 0 <= number <= features for number in kept)

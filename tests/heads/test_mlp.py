@@ -6,6 +6,7 @@ from torch.nn import functional
 
 from bv_search.heads.config import HeadConfig, HeadShape, MlpHead, PoolingHead
 from bv_search.heads.head import Head
+from bv_search.heads.inputs import States
 from bv_search.heads.pack import Pack
 
 LAYERS, WIDTH, TOKENS = 4, 6, 8
@@ -36,7 +37,7 @@ def test_outputs_and_gradients_are_those_of_the_plain_formula() -> None:
         for parameter in head.parameters():
             parameter.data += some(*parameter.shape, seed=n)  # biases that are not zero
     expected = [by_hand(head, hidden_LTH) for head in heads]
-    found = Pack(heads)(hidden_LTH, torch.tensor([3, 5]))
+    found = Pack(heads)({None: hidden_LTH}, torch.tensor([3, 5]))
 
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(gradients(heads, found), gradients(heads, expected), atol=1e-4, rtol=1e-4)
@@ -46,7 +47,7 @@ def test_dropout_masks_the_hidden_layer() -> None:
     """Of one feature, an answer is zero or twice what it was."""
     configs: list[HeadConfig] = [MlpHead(size=1), PoolingHead()]
     heads = [Head(config, SPANS).initialise(n) for n, config in enumerate(configs)]
-    batch = some(LAYERS, 40, WIDTH), torch.tensor([40])
+    batch: tuple[States, Tensor] = {None: some(LAYERS, 40, WIDTH)}, torch.tensor([40])
     whole_TC = Pack(heads)(*batch)[0]
     heads[0].use_dropout(0.5, 1)
     dropped_TC = Pack(heads)(*batch, step=0)[0]

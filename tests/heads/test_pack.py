@@ -33,8 +33,8 @@ def test_span_heads_answer_for_each_token_and_others_for_each_window() -> None:
     hidden_LTH, lengths_N = some_windows(3, 5)
     head = PoolingHead()
 
-    assert Pack([Head(head, SPAN).initialise(0)])(hidden_LTH, lengths_N)[0].shape == (8, 2)
-    assert Pack([Head(head, CLASSES).initialise(0)])(hidden_LTH, lengths_N)[0].shape == (2, 3)
+    assert Pack([Head(head, SPAN).initialise(0)])({None: hidden_LTH}, lengths_N)[0].shape == (8, 2)
+    assert Pack([Head(head, CLASSES).initialise(0)])({None: hidden_LTH}, lengths_N)[0].shape == (2, 3)
 
 
 def test_a_pooling_head_is_a_dense_layer_on_the_mixed_layers() -> None:
@@ -44,7 +44,7 @@ def test_a_pooling_head_is_a_dense_layer_on_the_mixed_layers() -> None:
 
     by_hand = hidden_LTH.mean(dim=0) @ dict(branch.named_parameters())["dense_HC"] + head.bias_C
 
-    torch.testing.assert_close(Pack([head])(hidden_LTH, lengths_N)[0], by_hand)
+    torch.testing.assert_close(Pack([head])({None: hidden_LTH}, lengths_N)[0], by_hand)
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -61,7 +61,7 @@ def test_an_adapter_head_is_a_dense_layer_on_flattened_features_and_the_last_cha
     features = torch.cat([*layers, hidden_LTH[-1]], dim=1)
     dense = torch.cat([weights[adapter + "dense_LAC"].flatten(0, 1), weights[skip + "dense_HC"]])
 
-    torch.testing.assert_close(Pack([head])(hidden_LTH, lengths_N)[0], features @ dense + head.bias_C)
+    torch.testing.assert_close(Pack([head])({None: hidden_LTH}, lengths_N)[0], features @ dense + head.bias_C)
 
 
 @pytest.mark.parametrize(("shape", "rows"), [(SPAN, 8), (CLASSES, 2)])
@@ -71,7 +71,7 @@ def test_a_constant_head_says_its_bias_of_everything(shape: HeadShape, rows: int
     bias_C = heads[1].bias_C
     bias_C.data += torch.arange(1.0, shape.outputs + 1)
     for pack in (Pack(heads), Pack(heads[1:])):
-        out_RC = pack(hidden_LTH, lengths_N)[-1]
+        out_RC = pack({None: hidden_LTH}, lengths_N)[-1]
         (grad_C,) = torch.autograd.grad(out_RC.sum(), bias_C)
 
         assert torch.equal(out_RC, bias_C.expand(rows, -1))
@@ -97,14 +97,14 @@ PAIRS: list[HeadConfig] = [
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 def test_a_diverged_head_leaves_the_others_as_they_are(dropout: float) -> None:
     """Their answers, and what they learn."""
-    batch = some_windows(3, 5)
+    hidden_LTH, lengths_N = some_windows(3, 5)
     heads = [Head(config, SPAN).initialise(n) for n, config in enumerate(PAIRS)]
     for n, head in enumerate(heads):
         head.use_dropout(dropout, seed=n)
     sound = [parameter for head in heads[1::2] for parameter in head.parameters()]
 
     def run() -> tuple[list[Tensor], list[Tensor]]:
-        outputs = Pack(heads)(*batch, step=0)
+        outputs = Pack(heads)({None: hidden_LTH}, lengths_N, step=0)
         losses = torch.stack([out.square().sum() for out in outputs])
         return outputs, list(torch.autograd.grad(losses.sum(), sound))
 
@@ -124,10 +124,10 @@ def test_heads_with_all_readouts_share_a_pack() -> None:
     readouts: list[Literal["first", "last", "mean", "max"]] = ["first", "last", "mean", "max"]
     heads = [Head(PooledAdapterHead(size=3, readout=r), CLASSES).initialise(0) for r in readouts]
 
-    found = Pack(heads)(hidden_LTH, lengths_N)
+    found = Pack(heads)({None: hidden_LTH}, lengths_N)
 
     (by_token,) = Pack([Head(PooledAdapterHead(size=3), CLASSES).initialise(0)])(
-        hidden_LTH, torch.ones(8, dtype=torch.int64)
+        {None: hidden_LTH}, torch.ones(8, dtype=torch.int64)
     )
     windows = by_token[:3], by_token[3:]
     torch.testing.assert_close(found[0], torch.stack([window[0] for window in windows]))
@@ -145,7 +145,7 @@ def test_only_the_tokens_that_say_most_learn() -> None:
     (dense_HC,) = head.typed_branches()[0].parameters()
     torch.nn.init.zeros_(dense_HC)
     dense_HC.data[0] = torch.tensor([1.0, -1.0, 1.0])
-    out_NC = Pack([head])(hidden_LTH, torch.tensor([3, 2]))[0]
+    out_NC = Pack([head])({None: hidden_LTH}, torch.tensor([3, 2]))[0]
     torch.autograd.backward(out_NC.sum())
 
     torch.testing.assert_close(out_NC, torch.tensor([[3.0, -1.0, 3.0], [5.0, -5.0, 5.0]]))

@@ -16,8 +16,8 @@ from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoder
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.curve import run as finetune
-from bv_search.heads.config import HeadConfig
 from bv_search.heads.head import Head
+from bv_search.heads.inputs import Standard
 from bv_search.run import Run, Study, write_predictions
 from bv_search.scan.outcome import Final, Start
 from bv_search.scan.scanner import Scanner
@@ -33,9 +33,14 @@ from bv_search.tasks.row import Role
 from bv_search.tasks.task import Task
 
 CONFIGS: dict[str, dict[str, Any]] = {
-    "0001": {"head": {"kind": "pooling", "pooling": "learned"}, "learning_rate": 0.01},
-    "0002": {"head": {"kind": "adapter", "size": 8, "shared": True}, "learning_rate": 0.01},
-    "0003": {"head": {"kind": "adapter", "size": 4, "shared": False, "skip": True}, "learning_rate": 0.003},
+    "0001": {"head": {"kind": "pooling", "pooling": "learned"}, "learning_rate": 0.01, "passes": 1},
+    "0002": {"head": {"kind": "adapter", "size": 8, "shared": True}, "learning_rate": 0.01, "passes": 1},
+    "0003": {
+        "head": {"kind": "adapter", "size": 4, "shared": False, "skip": True},
+        "inputs": "raw",
+        "learning_rate": 0.003,
+        "passes": 1,
+    },
 }
 
 
@@ -144,20 +149,31 @@ def make_run(store: Store, place: Path, configs: Mapping[str, dict[str, Any]] | 
     rows = store.split("train").windows
     ends = scanner.segment(starts, -(-rows // 16), score=set(configs))
     for end in ends:
+        assert end.found is not None
         run.journal.append(
-            {"event": "segment", "trial": end.trial, "rows": end.rows, "score": end.score, "seconds": 0.5}
+            {
+                "event": "segment",
+                "trial": end.trial,
+                "position": end.position,
+                "rows": end.rows,
+                "found": asdict(end.found),
+                "checks": [asdict(check) for check in end.checks],
+                "has_learned": end.has_learned,
+                "seconds": 0.5,
+            }
         )
     for final in scanner.final([end.state for end in ends if end.state is not None]):
         assert isinstance(final, Final)
-        _finish(run, store, final, TrialConfig.from_json(configs[final.trial]).head)
+        _finish(run, store, final, TrialConfig.from_json(configs[final.trial]))
     run.write_leaderboard()
     run.journal.append({"event": "end", "seconds": {"search": 1.5, "total": 2.0}})
     return run
 
 
-def _finish(run: Run, store: Store, final: Final, config: HeadConfig) -> None:
+def _finish(run: Run, store: Store, final: Final, config: TrialConfig) -> None:
     folder = run.new_trial_folder(final.trial)
-    head = Head(config, final.shape)
+    inputs = Standard.empty(final.shape.layers, final.shape.width) if config.reads_standard else None
+    head = Head(config.head, final.shape, inputs)
     head.load_weights(load(final.weights), where=folder)
     manifest = store.manifest
     head.save_pretrained(
@@ -178,6 +194,7 @@ def _finish(run: Run, store: Store, final: Final, config: HeadConfig) -> None:
             "trial": final.trial,
             "status": "done",
             "score": final.select.score,
+            "loss": final.select.loss,
             "parameters": final.parameters,
             "report": {
                 "score": final.report.score,

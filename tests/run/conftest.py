@@ -47,12 +47,29 @@ def run(tmp_path: Path, make_study: StudyMaker) -> Run:
     return Run.create(tmp_path / "runs" / "first", make_study())
 
 
+def segment(trial: str, rows: int, score: float | None, **more: Any) -> dict[str, Any]:
+    """Of a head of so many whole passes over 16 rows; without a score it was not asked for."""
+    check = {"position": rows // 16, "rows": rows, "score": score, "loss": 0.5}
+    return {
+        "event": "segment",
+        "trial": trial,
+        "position": rows // 16,
+        "rows": rows,
+        "found": None if score is None else check,
+        "checks": [],
+        "has_learned": False,
+        "seconds": 1.0,
+        **more,
+    }
+
+
 def finish(trial: str, score: float, report: float, parameters: int = 10, **more: Any) -> dict[str, Any]:
     return {
         "event": "finish",
         "trial": trial,
         "status": "done",
         "score": score,
+        "loss": 0.5,
         "parameters": parameters,
         "report": {"score": report, "interval": [report - 0.1, report + 0.1], "metrics": {"f1": report}},
         **more,
@@ -65,7 +82,7 @@ def finished_run(run: Run) -> Run:
     for trial, config in (("a", {"size": 64}), ("b", {"size": 16}), ("c", {"size": 16})):
         run.journal.append({"event": "suggest", "trial": trial, "config": {"head": config, "lr": 0.001}})
     for trial, rows, score in (("a", 32, 0.3), ("b", 32, 0.35), ("a", 64, 0.6), ("b", 64, 0.595)):
-        run.journal.append({"event": "segment", "trial": trial, "rows": rows, "score": score, "seconds": 1.0})
+        run.journal.append(segment(trial, rows, score))
     run.journal.append(
         finish("a", 0.6, 0.5, parameters=40),
         finish("b", 0.595, 0.55, parameters=10),

@@ -1,7 +1,8 @@
 import csv
 
 from bv_search.run import Run, leaderboard_text
-from bv_search.run.leaderboard import best, smallest, summary
+from bv_search.run.leaderboard import best, leaderboard, smallest, summary
+from tests.run.conftest import finish
 
 
 def test_the_leaderboard_is_sorted_by_select_and_ends_with_failures(finished_run: Run) -> None:
@@ -10,6 +11,20 @@ def test_the_leaderboard_is_sorted_by_select_and_ends_with_failures(finished_run
     assert rows[0]["config.head.size"] == "64"
     assert (rows[0]["select_score"], rows[0]["report_score"]) == ("0.6", "0.5")
     assert rows[2]["reason"] == "loss is not a number after 16 rows"
+
+
+def test_of_equal_scores_the_lower_loss_comes_first_then_the_smaller_head(run: Run) -> None:
+    for trial in "abcd":
+        run.journal.append({"event": "suggest", "trial": trial, "config": {}})
+    run.journal.append(
+        finish("a", 0.6, 0.5, parameters=10, loss=0.4),
+        finish("b", 0.6, 0.5, parameters=90, loss=0.3),
+        finish("c", 0.6, 0.5, parameters=9, loss=0.4),
+        finish("d", 0.7, 0.5, parameters=90, loss=0.9),
+    )
+    assert [record.id for record in leaderboard(run.trials())] == ["d", "b", "c", "a"]
+    rows = list(csv.DictReader(run.write_leaderboard().open(newline="")))
+    assert [row["select_loss"] for row in rows] == ["0.9", "0.3", "0.4", "0.4"]
 
 
 def test_the_smallest_head_is_near_the_best_on_select_not_on_report(finished_run: Run) -> None:

@@ -9,6 +9,7 @@ from bv_search.errors import RunError
 from bv_search.run import Run
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.tracking import connect
+from tests.run.conftest import segment
 
 
 @pytest.fixture(autouse=True)
@@ -41,6 +42,7 @@ def test_a_study_is_a_parent_run_with_a_child_per_trial(mirrored: tuple[Run, Mlf
     assert found["a"].data.params == {"head.size": "64", "lr": "0.001"}
     assert found["a"].data.metrics == {
         "select_score": 0.6,
+        "select_loss": 0.5,
         "report_score": 0.5,
         "parameters": 40.0,
         "percent": 4.0,
@@ -123,9 +125,9 @@ def test_a_report_on_a_killed_search_says_that_it_was_killed(finished_run: Run) 
 
 def test_a_mirror_killed_between_two_writes_is_completed_by_the_next(run: Run) -> None:
     run.journal.append({"event": "suggest", "trial": "a", "config": {"lr": 0.001}})
-    run.journal.append({"event": "segment", "trial": "a", "rows": 16, "score": 0.1, "seconds": 1.0})
+    run.journal.append(segment("a", 16, 0.1))
     assert MlflowMirror(run).sync()
-    run.journal.append({"event": "segment", "trial": "a", "rows": 32, "score": 0.2, "seconds": 1.0})
+    run.journal.append(segment("a", 32, 0.2))
     mirror = MlflowMirror(run)
     assert mirror.sync()
     assert mirror.sync()

@@ -20,14 +20,14 @@ def main(place: str) -> None:
     scanner.segment([_start("small", AdapterHead())], 3, score=["small"])  # first steps of torch and its kin
     forget_peak()
     before = resident()
-    saved = [scanner.segment([_start(trial, LARGE)], 1, score=())[0].state or b"" for trial in TRIALS]
-    scanner.segment(saved, 3, score=TRIALS)
+    saved = [scanner.segment([_start(trial, LARGE)], 14, score=())[0].state or b"" for trial in TRIALS]
+    scanner.segment(saved, 26, score=TRIALS)
     planned = len(TRIALS) * head_bytes(LARGE, scanner.shape, dropout=0.0, longest=1)
     print(json.dumps({"taken": peak() - before, "planned": planned}))  # noqa: T201
 
 
 def _start(trial: str, head: HeadConfig) -> Start:
-    """With pending gradients after one micro-batch."""
+    """With the best weights of a pass, and pending gradients, after fourteen micro-batches."""
     return Start(trial=trial, config=TrialConfig(head=head, training=TrainingConfig(batch=32)))
 
 

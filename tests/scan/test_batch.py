@@ -48,18 +48,18 @@ def numbered(log: list[str], count: int) -> Iterator[Batch]:
         yield Batch(
             windows=slice(number, number + 1),
             lengths_N=torch.tensor([2]),
-            hidden_LTH=torch.full((1, 2, 3), float(number)),
+            states={None: torch.full((1, 2, 3), float(number))},
         )
 
 
 def test_the_next_micro_batch_is_on_its_way_to_the_gpu_while_heads_use_this_one(
     log: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_batches", lambda split, parts, device: numbered(log, 2))
+    monkeypatch.setattr(module, "_batches", lambda split, parts, inputs, device: numbered(log, 2))
     split: Any = None
 
     for batch in module.batches(split, [], device=GPU):
-        log.append(f"used {int(batch.hidden_LTH[0, 0, 0])}")
+        log.append(f"used {int(batch.states[None][0, 0, 0])}")
 
     kept = ["kept for heads"] * 2  # the hidden states and the lengths
     assert log == [

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from bv_search.heads.config import HeadShape, PoolingHead
+from bv_search.heads.inputs import Standard
 from bv_search.scan.learner import Learner
 from bv_search.scan.state import HeadState
 from bv_search.scan.training import TrainingConfig
@@ -14,16 +15,17 @@ SHAPE = HeadShape(layers=2, width=4, outputs=2, per_token=True)
 
 def learner(*, windows: int, **training: object) -> Learner:
     config = TrialConfig(
-        head=PoolingHead(), training=TrainingConfig.from_json({"learning_rate": 1.0, **training})
+        head=PoolingHead(), training=TrainingConfig.from_json({"learning_rate": 1.0, "passes": 1, **training})
     )
     state = HeadState.fresh("a", config, SHAPE)
-    return Learner.attach(state, windows=windows, device=torch.device("cpu"))
+    standard = Standard.empty(SHAPE.layers, SHAPE.width)
+    return Learner.attach(state, windows=windows, standard=standard, device=torch.device("cpu"))
 
 
 def steps(each: Learner) -> list[tuple[int, float]]:
     """The position of each step, and its rate."""
     found = []
-    for _ in range(each.total):
+    for _ in range(each.course.end):
         each.saw(16)
         if each.due:
             found.append((each.position, round(each.rate(), 4)))
@@ -37,7 +39,7 @@ def test_a_rate_is_what_its_schedule_says_in_the_middle_of_the_step() -> None:
 
 
 def test_a_pass_ends_with_a_step_of_what_is_left() -> None:
-    two_passes = learner(windows=80, schedule="linear", batch=64, epochs=2)
+    two_passes = learner(windows=80, schedule="linear", batch=64, passes=2)
     assert steps(two_passes) == [(4, 0.8), (5, 0.55), (9, 0.3), (10, 0.05)]
 
 
@@ -50,4 +52,4 @@ def test_no_step_is_without_a_rate(schedule: str, warmup: float) -> None:
 
 
 def test_a_constant_rate_is_constant() -> None:
-    assert {rate for _, rate in steps(learner(windows=80, epochs=3))} == {1.0}
+    assert {rate for _, rate in steps(learner(windows=80, passes=3))} == {1.0}

@@ -12,7 +12,7 @@ from bv_search.scan.batch import batches
 from bv_search.scan.order import parts
 from bv_search.scan.outcome import Diverged, Final, Outcome, Start
 from bv_search.scan.scanner import Scanner
-from bv_search.scan.state import HeadState
+from bv_search.scan.state import HeadState, own_weights
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from tests.stores import LAYERS, WIDTH, make_class_store, make_span_store
@@ -26,7 +26,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 def start(trial: str = "a", **settings: Any) -> Start:
-    config = {"head": ADAPTER, "learning_rate": 1e-2, **settings}
+    config = {"head": ADAPTER, "learning_rate": 1e-2, "passes": 1, **settings}
     return Start(trial=trial, config=TrialConfig.from_json(config))
 
 
@@ -50,9 +50,9 @@ def weights(outcome: Outcome) -> torch.Tensor:
 def test_two_segments_give_what_one_gives(store: Store, settings: dict[str, Any]) -> None:
     """Cut in the middle of a batch, too: pending gradients travel with the head, and so do statistics."""
     scanner = Scanner(store.path)
-    (whole,) = scanner.segment([start(epochs=2, **settings)], 26, score=())
+    (whole,) = scanner.segment([start(passes=2, **settings)], 26, score=())
 
-    (first,) = scanner.segment([start(epochs=2, **settings)], 5, score=())
+    (first,) = scanner.segment([start(passes=2, **settings)], 5, score=())
     (second,) = scanner.segment([first.state or b""], 26, score=())
 
     assert torch.equal(weights(second), weights(whole))
@@ -67,7 +67,7 @@ def test_a_segment_whose_time_is_up_ends_with_the_micro_batch_it_is_at(store: St
 
     (cut,) = scanner.segment([start(head=head)], 13, score=["a"], seconds=0.0)
 
-    assert (cut.position, cut.rows, cut.score) == (1, 16, None)
+    assert (cut.position, cut.rows, cut.found) == (1, 16, None)
     assert torch.equal(weights(cut), weights(whole))
 
 
@@ -94,7 +94,7 @@ def test_a_head_that_diverges_leaves_the_pack_and_the_others_go_on(store: Store)
     assert lost.state is None
     assert "not finite" in (lost.failure or "")
     torch.testing.assert_close(weights(kept), weights(alone), rtol=1e-3, atol=1e-5)
-    assert kept.score is not None
+    assert kept.found is not None
 
 
 def test_a_head_that_diverges_at_its_last_step_is_found_by_its_answers(store: Store) -> None:
@@ -104,14 +104,14 @@ def test_a_head_that_diverges_at_its_last_step_is_found_by_its_answers(store: St
 
     assert lost.failure == "diverged: answers not finite at micro-batch 1"
     assert lost.state is None
-    assert kept.score is not None
+    assert kept.found is not None
 
 
 def test_only_the_heads_that_are_asked_for_are_scored(store: Store) -> None:
     scored, unscored = Scanner(store.path).segment([start("a"), start("b")], 2, score=["a"])
 
-    assert scored.score is not None
-    assert unscored.score is None
+    assert scored.found is not None
+    assert unscored.found is None
 
 
 @pytest.mark.parametrize("schedule", ["constant", "linear", "cosine"])
@@ -142,12 +142,13 @@ def test_the_last_score_of_a_head_whose_answers_are_no_numbers_is_a_failure(stor
 
 def test_final_answers_cover_both_roles(store: Store) -> None:
     scanner = Scanner(store.path)
-    (outcome,) = scanner.segment([start(epochs=4)], 52, score=["a"])
+    (outcome,) = scanner.segment([start(passes=4)], 52, score=["a"])
 
     (final,) = scanner.final([outcome.state or b""])
 
     assert isinstance(final, Final)
-    assert final.select.score == outcome.score
+    assert outcome.found is not None
+    assert (final.select.score, final.select.loss) == (outcome.found.score, outcome.found.loss)
     assert len(final.report.logits) == store.split("dev").windows
     assert final.report.interval[0] <= final.report.score <= final.report.interval[1]
     assert final.parameters == weights(outcome).numel() + 2
@@ -165,7 +166,7 @@ def test_statistics_are_saved_with_a_head_and_not_counted_among_its_parameters(s
     statistics = {name for name in state.weights if name.endswith((".mean_F", ".variance_F"))}
     assert state.mean.keys() == state.weights.keys() - statistics
     assert len(statistics) == 2 * 7
-    assert load(final.weights).keys() == state.weights.keys()
+    assert load(final.weights).keys() == state.weights.keys() | {"inputs.mean_LH", "inputs.scale_LH"}
     assert final.parameters == sum(tensor.numel() for tensor in state.mean.values())
     assert not torch.equal(
         state.weights["branches.0.exit.norm.mean_F"],
@@ -176,15 +177,15 @@ def test_statistics_are_saved_with_a_head_and_not_counted_among_its_parameters(s
 def test_statistics_belong_to_the_weights_that_are_scored(store: Store) -> None:
     """Not to those that the head had on its way: measuring them again changes nothing."""
     head = {"kind": "xception-mod", "size": 6, "channels": 4, "blocks": 1}
-    (outcome,) = Scanner(store.path).segment([start(head=head, learning_rate=0.1, epochs=2)], 20, score=())
+    (outcome,) = Scanner(store.path).segment([start(head=head, learning_rate=0.1, passes=2)], 20, score=())
     state = HeadState.from_bytes(outcome.state or b"")
 
-    again, split = state.head(), store.split("train")
-    last = list(parts(split.block_windows, rows=200, start=4, stop=20, seed=store.manifest.seed))
-    for number, batch in enumerate(batches(split, last, device=torch.device("cpu"))):
-        Pack([again])(batch.hidden_LTH, batch.lengths_N, step=number)
+    scanner = Scanner(store.path)
+    again, data = state.head(scanner._standard), scanner.training_data([state])
+    for number, batch in enumerate(data.rows.stretch(200, 4, 20, 16)):
+        Pack([again])(batch.states, batch.lengths_N, step=number)
 
-    for name, tensor in again.state_dict().items():
+    for name, tensor in own_weights(again).items():
         torch.testing.assert_close(tensor, state.weights[name])
 
 
@@ -192,9 +193,10 @@ def test_bfloat16_stores_are_widened(tmp_path: Path) -> None:
     exact = make_class_store(tmp_path / "float16")
     rounded = make_class_store(tmp_path / "bfloat16", dtype="bfloat16")
 
-    scores = [Scanner(s.path).segment([start(epochs=2)], 26, score=["a"])[0].score for s in (exact, rounded)]
+    found = [Scanner(s.path).segment([start(passes=2)], 26, score=["a"])[0].found for s in (exact, rounded)]
 
-    assert scores[0] == pytest.approx(scores[1], abs=0.1)
+    scores = [check.score for check in found if check is not None]
+    assert scores == pytest.approx([scores[0]] * 2, abs=0.1)
     assert Scanner(rounded.path).shape.layers == LAYERS
     assert Scanner(rounded.path).shape.width == WIDTH
 

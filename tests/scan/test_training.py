@@ -30,8 +30,13 @@ def test_a_fraction_of_the_data_is_whole_micro_batches() -> None:
         ({"learning_rate": 0.0}, "a number above 0"),
         ({"learning_rate": "fast"}, "a number above 0"),
         ({"batch": 24}, "a multiple of 16"),
-        ({"epochs": 0}, "a whole number above 0"),
-        ({"epochs": 1.5}, "a whole number above 0"),
+        ({"passes": 0}, "auto, or a whole number above 0"),
+        ({"passes": 1.5}, "auto, or a whole number above 0"),
+        ({"passes": True}, "auto, or a whole number above 0"),
+        ({"passes": "all"}, "auto, or a whole number above 0"),
+        ({"patience": 0}, "a whole number above 0"),
+        ({"inputs": "normal"}, "standard or raw"),
+        ({"inputs": None}, "standard or raw"),
         ({"data_fraction": 1.1}, "up to 1"),
         ({"warmup": 1.0}, "below 1"),
         ({"dropout": 1.0}, "from 0 to below 1"),
@@ -46,5 +51,15 @@ def test_a_bad_setting_says_what_is_expected(setting: dict[str, object], expecte
 
 
 def test_an_unknown_setting_is_named() -> None:
-    with pytest.raises(SpaceError, match="no setting 'learning_rat'"):
-        TrialConfig.from_json({"head": {"kind": "pooling"}, "learning_rat": 1.0})
+    for name in ("learning_rat", "epochs"):
+        with pytest.raises(SpaceError, match=f"no setting '{name}'"):
+            TrialConfig.from_json({"head": {"kind": "pooling"}, name: 1})
+
+
+def test_heads_read_standard_states_until_they_have_learned_unless_told_otherwise() -> None:
+    plain = TrialConfig.from_json({"head": {"kind": "pooling"}})
+    assert (plain.inputs, plain.reads_standard, plain.training.passes) == ("standard", True, "auto")
+    raw = TrialConfig.from_json({"head": {"kind": "pooling"}, "inputs": "raw", "passes": 3})
+    assert (raw.inputs, raw.reads_standard, raw.training.passes) == ("raw", False, 3)
+    for config in (plain, raw):
+        assert TrialConfig.from_json(config.to_json()) == config
