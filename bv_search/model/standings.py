@@ -11,7 +11,7 @@ import numpy as np
 
 from bv_search.model.combine import Method, combine
 from bv_search.run.folder import Run
-from bv_search.run.leaderboard import best, describe, smallest
+from bv_search.run.leaderboard import describe, smallest
 from bv_search.run.predictions import read_predictions
 from bv_search.run.roles import encoder_logits, role_ids
 from bv_search.run.trial import TrialRecord, percent_of

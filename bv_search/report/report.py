@@ -7,8 +7,8 @@ from typing import Any
 from bv_search.command import Progress
 from bv_search.errors import RunError
 from bv_search.files import write_text
-from bv_search.report import words
 from bv_search.model.standings import Standing
+from bv_search.report import words
 from bv_search.report.facts import Facts, gather
 from bv_search.report.page import render
 from bv_search.run.folder import REPORT_HTML, REPORT_MD, Run

@@ -2,8 +2,8 @@
 
 from bv_search.model.standings import BEST, ENSEMBLE, SMALLEST, Standing, gain_sentence
 from bv_search.report.facts import Facts
-from bv_search.scan.ladder import ENCODER, PROBE
 from bv_search.scan.ground import doubts
+from bv_search.scan.ladder import ENCODER, PROBE
 from bv_search.tasks.evaluation import Delta
 
 NOTHING = "–"

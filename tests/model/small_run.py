@@ -16,9 +16,10 @@ from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoder
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.curve import run as finetune
-from bv_search.heads.config import HeadConfig
 from bv_search.heads.head import Head
+from bv_search.heads.inputs import Standard
 from bv_search.run import Run, Study, write_predictions
+from bv_search.scan.ladder import rungs_of
 from bv_search.scan.outcome import Final, Start
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.trial import TrialConfig
@@ -137,27 +138,51 @@ def make_run(store: Store, place: Path, configs: Mapping[str, dict[str, Any]] | 
         baseline=None if baseline is None else asdict(baseline),
     )
     run = Run.create(place, study)
+    scanner = Scanner(store.path)
+    rungs = list(rungs_of(scanner.shape))
+    for rung in rungs:
+        event = {"event": "suggest", "trial": rung.trial, "config": rung.to_json(), "rung": rung.rung}
+        run.journal.append(event)
     for trial, config in configs.items():
         run.journal.append({"event": "suggest", "trial": trial, "config": config})
-    scanner = Scanner(store.path)
-    starts = [Start(trial=trial, config=TrialConfig.from_json(config)) for trial, config in configs.items()]
-    rows = store.split("train").windows
-    ends = scanner.segment(starts, -(-rows // 16), score=set(configs))
-    for end in ends:
-        run.journal.append(
-            {"event": "segment", "trial": end.trial, "rows": end.rows, "score": end.score, "seconds": 0.5}
-        )
-    for final in scanner.final([end.state for end in ends if end.state is not None]):
+    solved = [Start(trial=rung.trial, config=rung.config) for rung in rungs if rung.is_solved]
+    trained = [Start(trial=rung.trial, config=rung.config) for rung in rungs if not rung.is_solved]
+    trained += [Start(trial=trial, config=TrialConfig.from_json(each)) for trial, each in configs.items()]
+    finals = [*scanner.solve(solved), *scanner.final(_train(run, store, scanner, trained))]
+    for start, final in zip([*solved, *trained], finals, strict=True):
         assert isinstance(final, Final)
-        _finish(run, store, final, TrialConfig.from_json(configs[final.trial]).head)
+        _finish(run, store, final, start.config)
     run.write_leaderboard()
     run.journal.append({"event": "end", "seconds": {"search": 1.5, "total": 2.0}})
     return run
 
 
-def _finish(run: Run, store: Store, final: Final, config: HeadConfig) -> None:
+def _train(run: Run, store: Store, scanner: Scanner, starts: Sequence[Start]) -> list[bytes]:
+    """One pass over the rows, all heads together."""
+    rows = store.split("train").windows
+    states = []
+    for end in scanner.segment(starts, -(-rows // 16), score={start.trial for start in starts}):
+        assert end.state is not None
+        assert end.found is not None
+        run.journal.append(
+            {
+                "event": "segment",
+                "trial": end.trial,
+                "position": end.position,
+                "rows": end.rows,
+                "found": asdict(end.found),
+                "checks": [asdict(check) for check in end.checks],
+                "seconds": 0.5,
+            }
+        )
+        states.append(end.state)
+    return states
+
+
+def _finish(run: Run, store: Store, final: Final, config: TrialConfig) -> None:
     folder = run.new_trial_folder(final.trial)
-    head = Head(config, final.shape)
+    inputs = Standard.empty(final.shape.layers, final.shape.width) if config.reads_standard else None
+    head = Head(config.head, final.shape, inputs)
     head.load_weights(load(final.weights), where=folder)
     manifest = store.manifest
     head.save_pretrained(
@@ -178,6 +203,7 @@ def _finish(run: Run, store: Store, final: Final, config: HeadConfig) -> None:
             "trial": final.trial,
             "status": "done",
             "score": final.select.score,
+            "loss": final.select.loss,
             "parameters": final.parameters,
             "report": {
                 "score": final.report.score,
