@@ -69,8 +69,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--generation",
         type=positive_int,
         metavar="N",
-        help=f"heads under way at once; the next are drawn by what these have told (default: {GENERATION} for "
-        "searchers that learn, else as many as memory holds)",
+        help="heads under way at once; the next are drawn by what these have told "
+        f"(default: {GENERATION} for searchers that learn, else as many as memory holds)",
     )
     parser.add_argument(
         "--source",

@@ -19,6 +19,7 @@ from bv_search.finetune.curve import run as finetune
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
 from bv_search.run import Run, Study, write_predictions
+from bv_search.scan.ladder import rungs_of
 from bv_search.scan.outcome import Final, Start
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.trial import TrialConfig
@@ -33,14 +34,9 @@ from bv_search.tasks.row import Role
 from bv_search.tasks.task import Task
 
 CONFIGS: dict[str, dict[str, Any]] = {
-    "0001": {"head": {"kind": "pooling", "pooling": "learned"}, "learning_rate": 0.01, "passes": 1},
-    "0002": {"head": {"kind": "adapter", "size": 8, "shared": True}, "learning_rate": 0.01, "passes": 1},
-    "0003": {
-        "head": {"kind": "adapter", "size": 4, "shared": False, "skip": True},
-        "inputs": "raw",
-        "learning_rate": 0.003,
-        "passes": 1,
-    },
+    "0001": {"head": {"kind": "pooling", "pooling": "learned"}, "learning_rate": 0.01},
+    "0002": {"head": {"kind": "adapter", "size": 8, "shared": True}, "learning_rate": 0.01},
+    "0003": {"head": {"kind": "adapter", "size": 4, "shared": False, "skip": True}, "learning_rate": 0.003},
 }
 
 
@@ -137,18 +133,37 @@ def make_run(store: Store, place: Path, configs: Mapping[str, dict[str, Any]] | 
         trials=len(configs),
         seed=0,
         pack="auto",
+        generation=None,
         data_fraction=1.0,
         encoder_parameters=store.encoder_parameters,
         baseline=None if baseline is None else asdict(baseline),
     )
     run = Run.create(place, study)
+    scanner = Scanner(store.path)
+    rungs = list(rungs_of(scanner.shape))
+    for rung in rungs:
+        event = {"event": "suggest", "trial": rung.trial, "config": rung.to_json(), "rung": rung.rung}
+        run.journal.append(event)
     for trial, config in configs.items():
         run.journal.append({"event": "suggest", "trial": trial, "config": config})
-    scanner = Scanner(store.path)
-    starts = [Start(trial=trial, config=TrialConfig.from_json(config)) for trial, config in configs.items()]
+    solved = [Start(trial=rung.trial, config=rung.config) for rung in rungs if rung.is_solved]
+    trained = [Start(trial=rung.trial, config=rung.config) for rung in rungs if not rung.is_solved]
+    trained += [Start(trial=trial, config=TrialConfig.from_json(each)) for trial, each in configs.items()]
+    finals = [*scanner.solve(solved), *scanner.final(_train(run, store, scanner, trained))]
+    for start, final in zip([*solved, *trained], finals, strict=True):
+        assert isinstance(final, Final)
+        _finish(run, store, final, start.config)
+    run.write_leaderboard()
+    run.journal.append({"event": "end", "seconds": {"search": 1.5, "total": 2.0}})
+    return run
+
+
+def _train(run: Run, store: Store, scanner: Scanner, starts: Sequence[Start]) -> list[bytes]:
+    """One pass over the rows, all heads together."""
     rows = store.split("train").windows
-    ends = scanner.segment(starts, -(-rows // 16), score=set(configs))
-    for end in ends:
+    states = []
+    for end in scanner.segment(starts, -(-rows // 16), score={start.trial for start in starts}):
+        assert end.state is not None
         assert end.found is not None
         run.journal.append(
             {
@@ -162,12 +177,8 @@ def make_run(store: Store, place: Path, configs: Mapping[str, dict[str, Any]] | 
                 "seconds": 0.5,
             }
         )
-    for final in scanner.final([end.state for end in ends if end.state is not None]):
-        assert isinstance(final, Final)
-        _finish(run, store, final, TrialConfig.from_json(configs[final.trial]))
-    run.write_leaderboard()
-    run.journal.append({"event": "end", "seconds": {"search": 1.5, "total": 2.0}})
-    return run
+        states.append(end.state)
+    return states
 
 
 def _finish(run: Run, store: Store, final: Final, config: TrialConfig) -> None:
