@@ -43,6 +43,9 @@ class Adam:
         self._square = _joined([t for n in learners for t in n.square])
         for learner in learners:
             learner.square = self._parts(self._square, learner)
+        self._average = _joined([t for n in learners for t in n.average])
+        for learner in learners:
+            learner.average = self._parts(self._average, learner)
         self._gradient = _joined(
             [torch.zeros_like(p) if p.grad is None else p.grad for n in learners for p in n.parameters]
         )
@@ -74,6 +77,7 @@ class Adam:
             self._gradient.numpy(),
             self._mean.numpy(),
             self._square.numpy(),
+            self._average.numpy(),
             (self._ends[tensors], self._ends[tensors + 1], numbers),
         )
 
@@ -82,31 +86,33 @@ def _joined(tensors: Iterable[Tensor]) -> Tensor:
     return torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
 
 
-def _numbers(learner: Learner) -> Iterable[tuple[float, float, float, float]]:
-    """Of each of its tensors: share of a window in the gradient, correction, rate, and what decay leaves."""
+def _numbers(learner: Learner) -> Iterable[tuple[float, float, float, float, float]]:
+    """Of each of its tensors: share of a window in the gradient, correction, rate, what decay leaves, and how
+    much of the weights goes into their running mean."""
     rate = learner.rate()
     left = 1.0 - rate * learner.config.training.weight_decay
     rate /= 1.0 - MEAN_DECAY**learner.steps
     correction = (1.0 - SQUARE_DECAY**learner.steps) ** -0.5
     for decays in learner.decays:
-        yield 1.0 / learner.pending, correction, rate, left if decays else 1.0
+        yield 1.0 / learner.pending, correction, rate, left if decays else 1.0, learner.averaged_share()
 
 
 @compiled
-def _step(weights: Any, gradient: Any, mean: Any, square: Any, tensors: Any) -> None:
+def _step(weights: Any, gradient: Any, mean: Any, square: Any, average: Any, tensors: Any) -> None:
     """One pass over everything that is due; gradients are zero afterwards."""
     starts, stops, numbers = tensors
     keep, take = f32(MEAN_DECAY), f32(1.0 - MEAN_DECAY)
     keep_square, take_square = f32(SQUARE_DECAY), f32(1.0 - SQUARE_DECAY)
     epsilon, zero = f32(EPSILON), f32(0.0)
     for tensor in range(len(starts)):
-        share, correction, rate, decay = numbers[tensor]
+        share, correction, rate, decay, new = numbers[tensor]
         for n in range(starts[tensor], stops[tensor]):
             slope = gradient[n] * share
             mean[n] = keep * mean[n] + take * slope
             square[n] = keep_square * square[n] + take_square * slope * slope
             step = rate * mean[n] / (np.sqrt(square[n]) * correction + epsilon)
             weights[n] = weights[n] * decay - step
+            average[n] += new * (weights[n] - average[n])
             gradient[n] = zero
 
 
@@ -115,7 +121,7 @@ def _foreach_step(due: Sequence[Learner]) -> None:
     gradients = [p.grad for p in parameters if p.grad is not None]
     mean = [t for learner in due for t in learner.mean]
     square = [t for learner in due for t in learner.square]
-    shares, corrections, rates, decays = (
+    shares, corrections, rates, decays, new = (
         list(column) for column in zip(*(row for learner in due for row in _numbers(learner)), strict=True)
     )
     torch._foreach_mul_(gradients, shares)
@@ -127,4 +133,7 @@ def _foreach_step(due: Sequence[Learner]) -> None:
     torch._foreach_mul_(scale, corrections)
     torch._foreach_add_(scale, EPSILON)
     torch._foreach_addcdiv_(parameters, mean, scale, [-rate for rate in rates])
+    average = [t for learner in due for t in learner.average]
+    torch._foreach_mul_(average, [1.0 - each for each in new])
+    torch._foreach_add_(average, torch._foreach_mul(parameters, new))
     torch._foreach_zero_(gradients)

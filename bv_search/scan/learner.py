@@ -29,6 +29,7 @@ class Learner:
     decays: list[bool]  # whether weight decay pulls at each parameter
     mean: list[Tensor]
     square: list[Tensor]
+    average: list[Tensor]  # the running mean of the parameters
     position: int
     steps: int
     pending: int
@@ -62,6 +63,7 @@ class Learner:
             decays=[decays(name, parameter) for name, parameter in head.named_parameters()],
             mean=[state.mean[name].to(device, copy=True) for name in names],
             square=[state.square[name].to(device, copy=True) for name in names],
+            average=[state.average.get(n, p.data).to(device, copy=True) for n, p in head.named_parameters()],
             position=state.position,
             steps=state.steps,
             pending=state.pending,
@@ -85,6 +87,7 @@ class Learner:
             weights={name: _copy(tensor) for name, tensor in own_weights(self.head).items()},
             mean=named(self.mean),
             square=named(self.square),
+            average=named(self.average) if self.averages else {},
             gradient=named(gradients) if self.pending else {},
             best_weights=self.best_weights,
         )
@@ -93,6 +96,24 @@ class Learner:
         self._look_ahead()
         self.position += -(-windows // MICRO_BATCH)
         self.pending += windows
+
+    @property
+    def averages(self) -> bool:
+        """Whether the running mean of its weights is what is judged and kept."""
+        return self.course.is_open and self.config.training.averaging > 0
+
+    def averaged_share(self) -> float:
+        """Of the weights after a step in their running mean; the first steps count more, or it would lag."""
+        if not self.averages:
+            return 1.0
+        return 1.0 - min(self.config.training.averaging, (1 + self.steps) / (10 + self.steps))
+
+    def swap(self) -> None:
+        """Weights and their running mean change places: once to be judged, once more to go on."""
+        for parameter, average in zip(self.parameters, self.average, strict=True):
+            kept = parameter.data.clone()
+            parameter.data.copy_(average)
+            average.copy_(kept)
 
     def judged(self, check: Check) -> None:
         """Keep these weights, if it never was better."""

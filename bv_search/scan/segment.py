@@ -2,7 +2,8 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -146,23 +147,27 @@ class _Training:
     def _arrive(self, teams: Sequence[Team], position: int, *, is_last: bool) -> None:
         """Judge those whose check is here; those that have learned leave."""
         due = [n for n in _live(teams) if n.position == position and n.course.is_check(position)]
-        settling = _live(teams) if is_last else due
-        if any(learner.head.normed for learner in settling):
-            self._settle([learner for learner in settling if learner.head.normed])
-        verdicts = self._data.judge.judge([learner.head for learner in due])
-        for learner, verdict in zip(due, verdicts, strict=True):
-            if verdict is not None:  # answers that are no numbers are found where the head is scored
-                learner.judged(self._data.check(learner.course, position, verdict))
+        with _averaged(due):
+            self._settle(due)
+            verdicts = self._data.judge.judge([learner.head for learner in due])
+            for learner, verdict in zip(due, verdicts, strict=True):
+                if verdict is not None:  # answers that are no numbers are found where the head is scored
+                    learner.judged(self._data.check(learner.course, position, verdict))
+        if is_last:
+            self._settle(_live(teams))
         done = {learner.trial for learner in due if learner.has_learned}
         for team in teams:
             team.dismiss(done)
 
     def _settle(self, learners: Sequence[Learner]) -> None:
-        """Measure batch norm's statistics with the weights as they are now, on the last micro-batches.
+        """Measure what batch norm of some of them needs, with the weights as they are now, on the last rows.
 
         Those that were gathered while the weights moved belong to other weights: on MRPC an Xception that had
         .62 of select right by its batches' own statistics had .39 by the running ones.
         """
+        learners = [learner for learner in learners if learner.head.normed]
+        if not learners:
+            return
         stop, rows = learners[0].position, self._data.rows
         with Lanes([learner.head for learner in learners], rows.device) as lanes:
             packs = [Pack([learners[k].head for k in group]) for group in lanes.groups]
@@ -175,6 +180,17 @@ class _Training:
 def _gather_statistics(batch: Batch, number: int, pack: Pack) -> None:
     """Batch norm's, and nothing is learned."""
     pack(batch.states, batch.lengths_N, step=number)
+
+
+@contextmanager
+def _averaged(learners: Sequence[Learner]) -> Iterator[None]:
+    """What is judged of a head is the running mean of its weights, if it has one."""
+    averaging = [learner for learner in learners if learner.averages]
+    for learner in averaging:
+        learner.swap()
+    yield
+    for learner in averaging:
+        learner.swap()
 
 
 def _live(teams: Iterable[Team]) -> list[Learner]:

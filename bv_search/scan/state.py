@@ -15,7 +15,7 @@ from bv_search.heads.inputs import Standard
 from bv_search.scan.checks import Checks
 from bv_search.scan.trial import TrialConfig
 
-PARTS = ("weights", "mean", "square", "gradient", "best_weights")
+PARTS = ("weights", "mean", "square", "average", "gradient", "best_weights")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +30,7 @@ class HeadState:
     weights: Mapping[str, Tensor]  # and the running statistics of batch norm; inputs are the store's
     mean: Mapping[str, Tensor]  # Adam's first moment
     square: Mapping[str, Tensor]  # Adam's second moment
+    average: Mapping[str, Tensor] = field(default_factory=dict)  # of the weights, where that is judged
     gradient: Mapping[str, Tensor]  # of the pending windows
     best_weights: Mapping[str, Tensor] = field(default_factory=dict)  # at the best check, if there was one
 
@@ -94,6 +95,7 @@ class HeadState:
             weights=parts["weights"],
             mean=parts["mean"],
             square=parts["square"],
+            average=parts["average"],
             gradient=parts["gradient"],
             best_weights=parts["best_weights"],
         )

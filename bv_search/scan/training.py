@@ -24,6 +24,7 @@ class TrainingConfig:
     seed: int = 0  # of the first weights, and of dropout
     passes: int | Literal["auto"] = AUTO  # over the head's share of the data; auto: until it has learned
     patience: int = 6  # of auto: checks without a gain before a head has learned
+    averaging: float = 0.97  # of auto: what a step leaves of the running mean of weights, which is judged
     data_fraction: float = 1.0  # the first f of the store's rows, a uniform sample of them
 
     def __post_init__(self) -> None:
@@ -84,6 +85,7 @@ EXPECTED = {
     "seed": "a whole number, 0 or above",
     "passes": "auto, or a whole number above 0",
     "patience": "a whole number above 0",
+    "averaging": "a number from 0 to below 1",
     "data_fraction": "a number above 0 and up to 1",
 }
 MINIMUM = {"batch": MICRO_BATCH, "seed": 0, "passes": 1, "patience": 1}
@@ -93,6 +95,7 @@ RANGES = {
     "warmup": lambda value: 0 <= value < 1,
     "dropout": lambda value: 0 <= value < 1,
     "label_smoothing": lambda value: 0 <= value < 1,
+    "averaging": lambda value: 0 <= value < 1,
     "data_fraction": lambda value: 0 < value <= 1,
 }
 SETTINGS = frozenset(field.name for field in fields(TrainingConfig))
