@@ -45,16 +45,17 @@ def make_class_store(
     seed: int = 0,
     tokens: int = 1,
     seen: Mapping[str, int] | None = None,
+    more: Mapping[str, tuple[str, int]] | None = None,
     **settings: Any,
 ) -> Store:
     """mrpc: the class is the sign of one direction in one layer of the first token.
 
-    `seen` is on how many windows of a split the encoder was trained.
+    `seen` is on how many windows of a split the encoder was trained, `more` are splits beside the usual ones.
     """
     rng = np.random.default_rng(seed)
     mark_H = rng.normal(size=WIDTH)
     splits = {}
-    for name, (role, count) in (SPLITS | {"train": ("train", windows)}).items():
+    for name, (role, count) in (SPLITS | {"train": ("train", windows)} | dict(more or {})).items():
         labels = rng.integers(0, 2, size=count)
         lengths = np.ones(count, int) if tokens == 1 else rng.integers(2, tokens, size=count)
         hidden = [rng.normal(size=(LAYERS, n, WIDTH)).astype(np.float32) for n in lengths]
@@ -82,9 +83,8 @@ def _write(place: Path, splits: dict[str, SplitArrays], task: str, seed: int, **
         task=find_task(task).to_json(),
         encoder=EncoderEntry(id="random", revision=None, digest="xxh3:0", parameters=100_000),
         baseline=baseline,
-        limits=BlockLimits(bytes=LAYERS * WIDTH * 2 * 20 * 48),
         seed=seed,
-        **settings,
+        **{"limits": BlockLimits(bytes=LAYERS * WIDTH * 2 * 20 * 48), **settings},
     )
 
 

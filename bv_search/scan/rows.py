@@ -36,8 +36,11 @@ class Rows(ABC):
         """How many windows heads of such a batch take at once."""
 
     @abstractmethod
-    def stretch(self, rows: int, start: int, stop: int, batch: int) -> Iterator[Batch]:
-        """Positions [start, stop) of a way through the first `rows` windows, again and again."""
+    def stretch(self, rows: int, start: int, stop: int, batch: int, *, begun: int = 0) -> Iterator[Batch]:
+        """Positions [start, stop) of a way through the first `rows` windows, again and again.
+
+        Heads of such a batch count their steps from `begun`.
+        """
 
     @abstractmethod
     def seen(self, rows: int, position: int) -> int:
@@ -63,7 +66,7 @@ class RowsOfBlocks(Rows):
     def step_windows(self, batch: int) -> int:
         return MICRO_BATCH
 
-    def stretch(self, rows: int, start: int, stop: int, batch: int) -> Iterator[Batch]:
+    def stretch(self, rows: int, start: int, stop: int, batch: int, *, begun: int = 0) -> Iterator[Batch]:
         plan = parts(self.split.block_windows, rows=rows, start=start, stop=stop, seed=self.seed)
         return batches(self.split, list(plan), inputs=self.inputs, device=self.device)
 
@@ -93,13 +96,15 @@ class RowsInMemory(Rows):
     def step_windows(self, batch: int) -> int:
         return batch
 
-    def stretch(self, rows: int, start: int, stop: int, batch: int) -> Iterator[Batch]:
-        """A step ends where a pass does."""
+    def stretch(self, rows: int, start: int, stop: int, batch: int, *, begun: int = 0) -> Iterator[Batch]:
+        """A step ends where a pass does. What is left of a step that was cut comes first."""
         length = pass_length(rows)
         for number in range(start // length, -(-stop // length)):
             low, high = max(start - number * length, 0), min(stop - number * length, length)
             order = shuffled(rows, self.seed, number)[low * MICRO_BATCH : high * MICRO_BATCH]
-            yield from (self._batch(order[n : n + batch]) for n in range(0, len(order), batch))
+            done = max(start - max(begun, number * length), 0) * MICRO_BATCH % batch
+            steps = range(-done, len(order), batch)
+            yield from (self._batch(order[max(n, 0) : n + batch]) for n in steps)
 
     def seen(self, rows: int, position: int) -> int:
         passes, rest = divmod(position, pass_length(rows))

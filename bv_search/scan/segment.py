@@ -2,7 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -82,10 +82,12 @@ def _trained(learner: Learner) -> Trained:
 
 
 def _by_step(rows: Rows, learners: Sequence[Learner]) -> Iterable[list[Learner]]:
-    """Learners that take the same windows at once."""
-    together: dict[int, list[Learner]] = defaultdict(list)
+    """Learners that take the same windows at once: in memory, those whose steps end at the same places."""
+    together: dict[Hashable, list[Learner]] = defaultdict(list)
     for learner in learners:
-        together[rows.step_windows(learner.config.training.batch)].append(learner)
+        course = learner.course
+        places = (course.rows, course.is_open) if isinstance(rows, RowsInMemory) else ()
+        together[rows.step_windows(learner.config.training.batch), places].append(learner)
     return together.values()
 
 
@@ -135,7 +137,8 @@ class _Training:
 
     def _learn_alone(self, team: Team, *, start: int, stop: int) -> list[Diverged]:
         diverged: list[Diverged] = []
-        for batch in self._data.rows.stretch(self._rows, start, stop, self._batch):
+        begun = self._learners[0].course.last_border(start)
+        for batch in self._data.rows.stretch(self._rows, start, stop, self._batch, begun=begun):
             diverged += team.learn(batch, self._labels(batch))
             if time.monotonic() >= self._end or team.is_empty:
                 break

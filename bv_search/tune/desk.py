@@ -65,6 +65,7 @@ class Desk:
         self._halted: dict[str, str] = {}
         self._failed: set[str] = set()
         self._orphaned: Counter[str] = Counter()
+        self._climbs: list[Climb] = []  # that wait for an idle worker
         self.scan_seconds = 0.0
 
     def known(self, past: Past) -> None:
@@ -95,7 +96,8 @@ class Desk:
         """Have the rungs solved, beside whatever else comes first."""
         heads = tuple(Start(trial=rung.trial, config=rung.config) for rung in rungs)
         self._configs |= {head.trial: head.config for head in heads}
-        self._submit_climb(Climb(heads=heads))
+        self._climbs.append(Climb(heads=heads))
+        self._send_climbs()
 
     def halt(self, trial: str) -> None:
         """Its training is over: it came to its end, or was stopped with what it has learned.
@@ -131,6 +133,7 @@ class Desk:
 
     def dispatch(self, *, all_are_in: bool) -> None:
         """Give idle workers full packs, or shares of whatever waits once no more can come."""
+        self._send_climbs()
         while self._crew.idle and not self._budget.is_spent:
             order = self._pool.next_share(self._crew.idle) if all_are_in else self._pool.next_full()
             if order is None:
@@ -141,7 +144,8 @@ class Desk:
 
     def drain(self) -> None:
         """Wait for the segments under way: what they learned is not thrown away."""
-        while self._crew.running:
+        while self._crew.running or self._climbs:
+            self._send_climbs()
             self.collect(wait=None)
 
     def collect(self, *, wait: float | None = 0.0) -> dict[str, News]:
@@ -201,8 +205,10 @@ class Desk:
     def _record_final(self, final: Final) -> None:
         self._recorder.finished(final, self._configs[final.trial], self._halted.pop(final.trial))
 
-    def _submit_climb(self, climb: Climb) -> None:
-        self._crew.submit(Job(method="solve", arguments=(climb.heads,), about=climb))
+    def _send_climbs(self) -> None:
+        while self._climbs and self._crew.idle:
+            climb = self._climbs.pop()
+            self._crew.submit(Job(method="solve", arguments=(climb.heads,), about=climb))
 
     def _climbed(self, climb: Climb, result: list[Final | Diverged] | Lost) -> None:
         """A worker that died was not to blame the first time."""
@@ -213,7 +219,7 @@ class Desk:
                 else:
                     self._recorder.finished(final, self._configs[final.trial], DONE)
         elif result.worker_died and climb.losses + 1 < ATTEMPTS:
-            self._submit_climb(replace(climb, losses=climb.losses + 1))
+            self._climbs.append(replace(climb, losses=climb.losses + 1))
         else:
             for head in climb.heads:
                 self.fail(head.trial, result.reason)

@@ -74,15 +74,20 @@ class Pool:
 
     def _groups(self) -> list[list[Waiting]]:
         """Heads that read the same rows next, by position."""
-        groups: dict[tuple[int, int], list[Waiting]] = defaultdict(list)
+        groups: dict[tuple[int, ...], list[Waiting]] = defaultdict(list)
         for head in self._waiting.values():
-            groups[head.position, self._own_data(head)].append(head)
+            groups[head.position, *self._own_data(head)].append(head)
         return [groups[key] for key in sorted(groups)]
 
-    def _own_data(self, head: Waiting) -> int:
-        """Within the first pass all prefixes agree; later passes are shuffled by their own length."""
+    def _own_data(self, head: Waiting) -> tuple[int, ...]:
+        """Within the first pass all prefixes agree; later passes are shuffled by their own length.
+
+        Where a step takes a whole batch, a segment ends at borders of all its heads: it cuts no step.
+        """
         course = self._rungs.course(head.config)
-        return course.rows if head.position >= course.pass_length else 0
+        if self._rungs.at_borders:
+            return course.rows, course.is_open
+        return (course.rows,) if head.position >= course.pass_length else (0,)
 
     def _take(self, heads: Sequence[Waiting]) -> Order:
         for head in heads:

@@ -9,6 +9,8 @@ from safetensors.torch import load
 
 from bv_search.heads.pack import Pack
 from bv_search.scan.batch import batches
+from bv_search.scan.checks import Check
+from bv_search.scan.course import Course
 from bv_search.scan.order import parts
 from bv_search.scan.outcome import Diverged, Final, Outcome, Start
 from bv_search.scan.scanner import Scanner
@@ -23,6 +25,15 @@ ADAPTER = {"kind": "adapter", "size": 6}
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return make_span_store(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def stores(store: Store, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Store]:
+    """Blocks that are read in turn, and one token a window, which stays in memory."""
+    return {"spans": store, "one token": make_class_store(tmp_path_factory.mktemp("one-token"))}
+
+
+WHERE = pytest.mark.parametrize("where", ["spans", "one token"])
 
 
 def start(trial: str = "a", **settings: Any) -> Start:
@@ -57,6 +68,174 @@ def test_two_segments_give_what_one_gives(store: Store, settings: dict[str, Any]
 
     assert torch.equal(weights(second), weights(whole))
     assert (second.position, second.rows) == (26, 400)
+
+
+COURSES = pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"batch": 48, "patience": 3, "learning_rate": 0.1},
+        {"batch": 128, "inputs": "raw", "dropout": 0.3},
+        {"head": {"kind": "xception", "form": "abbreviated"}, "patience": 2},
+        {"data_fraction": 0.3, "batch": 48},
+    ],
+    ids=["a step each", "steps of three", "steps of eight", "batch norm", "less data"],
+)
+
+
+def through_bytes(outcome: Outcome) -> bytes:
+    return HeadState.from_bytes(outcome.state or b"").to_bytes()
+
+
+def fits_store(where: str, settings: dict[str, Any]) -> dict[str, Any]:
+    """Spans have another kind of head with batch norm."""
+    if where == "spans" and settings.get("head", ADAPTER)["kind"] == "xception":
+        return {**settings, "head": {"kind": "xception-mod", "size": 6, "channels": 4, "blocks": 1}}
+    return settings
+
+
+@WHERE
+@COURSES
+def test_a_course_that_is_cut_anywhere_is_the_same_course(
+    stores: dict[str, Store], where: str, settings: dict[str, Any]
+) -> None:
+    """Inside of steps, at checks and at passes: weights, best weights and checks are those of one segment.
+
+    Where a step takes its whole batch at once, one that is cut is added up otherwise, and rounds otherwise;
+    dropout draws otherwise, too. So the pool cuts no step there.
+    """
+    scanner = Scanner(stores[where].path)
+    head = start(passes="auto", **fits_store(where, settings))
+    length = Course.of(head.config.training, 200).pass_length
+    end, step = 4 * length + 2, head.config.training.batch // 16
+    (whole,) = scanner.segment([head], end, score=())
+    for cuts in ([1], [length, length + step], [length + 1, 2 * length - 1, 3 * length]):
+        checks, found = in_parts(scanner, head, [*cuts, end])
+        if where == "spans" or all(cut % length % step == 0 for cut in cuts):
+            assert tuple(checks) == whole.checks
+            assert found.to_bytes() == whole.state
+        elif not head.config.training.dropout:
+            state = HeadState.from_bytes(whole.state or b"")
+            assert (found.position, found.steps, found.pending) == (end, state.steps, state.pending)
+            assert [check.position for check in checks] == [check.position for check in whole.checks]
+            losses = [check.loss for check in whole.checks]
+            assert [check.loss for check in checks] == pytest.approx(losses, rel=1e-4)
+            for name, tensor in state.best_weights.items():
+                torch.testing.assert_close(found.best_weights[name], tensor, rtol=1e-3, atol=1e-4)
+
+
+def in_parts(scanner: Scanner, head: Start, stops: list[int]) -> tuple[list[Check], HeadState]:
+    checks: list[Check] = []
+    part: bytes | Start = head
+    for stop in stops:
+        (outcome,) = scanner.segment([part], stop, score=())
+        checks.extend(outcome.checks)
+        part = through_bytes(outcome)
+    assert isinstance(part, bytes)
+    return checks, HeadState.from_bytes(part)
+
+
+@WHERE
+def test_a_head_ends_when_it_has_learned_with_the_best_weights_that_it_had(
+    stores: dict[str, Store], where: str
+) -> None:
+    scanner = Scanner(stores[where].path)
+    head = start(passes="auto", patience=2, learning_rate=0.3)
+    end = Course.of(head.config.training, 200).end
+    (outcome,) = scanner.segment([head], end, score=["a"])
+    state = HeadState.from_bytes(outcome.state or b"")
+    (final,) = scanner.final([outcome.state or b""])
+
+    assert outcome.has_learned
+    assert [check.position for check in outcome.checks] == list(range(13, outcome.position + 1, 13))
+    assert [check.rows for check in outcome.checks] == [200 * n for n in range(1, len(outcome.checks) + 1)]
+    assert outcome.found == max(outcome.checks, key=lambda check: check.rank) == state.checks.best
+    assert state.checks.idle == 2
+    assert outcome.position < end
+    assert outcome.found.position < outcome.position
+    assert isinstance(final, Final)
+    assert (final.select.score, final.select.loss) == (outcome.found.score, outcome.found.loss)
+    (there,) = scanner.segment([head], outcome.found.position, score=())
+    then = HeadState.from_bytes(there.state or b"").weights
+    assert all(torch.equal(tensor, then[name]) for name, tensor in state.best_weights.items())
+    assert not torch.equal(state.weights["branches.0.down_HA"], then["branches.0.down_HA"])
+
+
+@WHERE
+def test_one_that_has_learned_leaves_the_others_to_go_on(stores: dict[str, Store], where: str) -> None:
+    scanner = Scanner(stores[where].path)
+    quick = start("quick", passes="auto", patience=1, learning_rate=0.3)
+    slow = start("slow", passes="auto", learning_rate=1e-4)
+    fixed = start("fixed", passes=30)
+    done, other, long = scanner.segment([quick, slow, fixed], 260, score=["quick", "slow", "fixed"])
+
+    assert (done.has_learned, other.has_learned, long.has_learned) == (True, False, False)
+    assert done.position < other.position == long.position == 260
+    assert (len(other.checks), long.checks) == (20, ())
+    assert long.found is not None
+    assert long.found.position == 260
+    assert other.found == max(other.checks, key=lambda check: check.rank)
+
+
+def test_one_that_has_learned_is_told_what_it_is_worth_unasked(store: Store) -> None:
+    quick, slow = start("quick", passes="auto", patience=1, learning_rate=0.3), start("slow", passes="auto")
+    done, going = Scanner(store.path).segment([quick, slow], 260, score=())
+    assert done.has_learned
+    assert done.found is not None
+    assert going.found is None
+
+
+def test_before_its_first_check_a_head_is_worth_what_it_says_now(store: Store) -> None:
+    scanner = Scanner(store.path)
+    (outcome,) = scanner.segment([start(passes="auto")], 5, score=["a"])
+    (final,) = scanner.final([outcome.state or b""])
+    assert outcome.found is not None
+    assert (outcome.found.position, outcome.found.rows, outcome.checks) == (5, 80, ())
+    assert isinstance(final, Final)
+    assert (final.select.score, final.select.loss) == (outcome.found.score, outcome.found.loss)
+
+
+@WHERE
+def test_a_course_whose_time_is_up_goes_on_as_if_nothing_had_happened(
+    stores: dict[str, Store], where: str
+) -> None:
+    scanner, head = Scanner(stores[where].path), start(passes="auto", batch=48)
+    (whole,) = scanner.segment([head], 30, score=())
+
+    (cut,) = scanner.segment([head], 30, score=["a"], seconds=0.0)
+    (rest,) = scanner.segment([through_bytes(cut)], 30, score=())
+
+    assert (cut.position, cut.found) == ((1 if where == "spans" else 3), None)
+    assert torch.equal(weights(rest), weights(whole))
+    assert rest.checks == whole.checks
+
+
+def test_heads_on_other_shares_of_rows_in_memory_step_as_they_do_alone(stores: dict[str, Store]) -> None:
+    """Each has borders of its own in the first pass, where its step ends, whether its batch is full or not."""
+    scanner = Scanner(stores["one token"].path)
+    heads = [
+        start(f"{passes} {fraction}", batch=48, passes=passes, data_fraction=fraction)
+        for passes in ("auto", 1)
+        for fraction in (0.25, 0.5, 1.0)
+    ]
+    together = scanner.segment(heads, 4, score=())
+    for head, outcome in zip(heads, together, strict=True):
+        (alone,) = scanner.segment([head], 4, score=())
+        one, other = (HeadState.from_bytes(each.state or b"") for each in (alone, outcome))
+        assert (one.steps, one.pending) == (other.steps, other.pending)
+        assert outcome.checks == pytest.approx(alone.checks)
+        torch.testing.assert_close(weights(outcome), weights(alone), rtol=1e-3, atol=1e-5)
+
+
+def test_heads_of_other_batches_share_a_segment_of_rows_in_memory(stores: dict[str, Store]) -> None:
+    scanner = Scanner(stores["one token"].path)
+    heads = [start(str(batch), batch=batch, passes="auto") for batch in (16, 48, 128, 16)]
+    together = scanner.segment(heads, 39, score=[head.trial for head in heads])
+    assert [HeadState.from_bytes(each.state or b"").steps for each in together] == [39, 15, 6, 39]
+    for head, outcome in zip(heads, together, strict=True):
+        (alone,) = scanner.segment([head], 39, score=[head.trial])
+        torch.testing.assert_close(weights(outcome), weights(alone), rtol=1e-3, atol=1e-5)
+        assert outcome.position == alone.position == 39
 
 
 @pytest.mark.parametrize("kind", ["adapter", "xception-mod"])

@@ -8,7 +8,7 @@ from bv_search.tune.rungs import Rungs, plan_rungs
 
 
 def config(**settings: object) -> TrialConfig:
-    return TrialConfig.from_json({"head": {"kind": "pooling"}, **settings})
+    return TrialConfig.from_json({"head": {"kind": "pooling"}, "passes": 1, **settings})
 
 
 def waiting(trial: str, position: int = 0, **settings: object) -> Waiting:
@@ -17,22 +17,17 @@ def waiting(trial: str, position: int = 0, **settings: object) -> Waiting:
 
 @pytest.fixture
 def rungs() -> Rungs:
-    """9,000 windows are 563 micro-batches; rungs at a ninth and a third of two epochs."""
-    return plan_rungs([config(epochs=2), config()], 9000, halving=True)
+    """9,000 windows are 563 micro-batches; rungs at a ninth and a third of a pass, and at whole ones."""
+    return plan_rungs([config(passes=2), config()], 9000, halving=True, one_token=False)
+
+
+@pytest.fixture
+def in_memory() -> Rungs:
+    return plan_rungs([config()], 9000, halving=True, one_token=True)
 
 
 def names(order: Order | None) -> list[str]:
     return [] if order is None else [head.trial for head in order.heads]
-
-
-def test_rungs_are_ninths_and_thirds_of_the_longest_head(rungs: Rungs) -> None:
-    assert (rungs.positions, rungs.last) == ((126, 378), 1126)
-    assert [rungs.next_stop(position, config()) for position in (0, 126, 378)] == [126, 378, 563]
-    assert rungs.next_stop(378, config(epochs=2)) == 1126
-    most_data, most_passes = config(), config(epochs=2, data_fraction=0.5)
-    assert plan_rungs([most_data, most_passes], 9000, halving=True) == rungs, "some head may have both"
-    assert plan_rungs([config()], 9000, halving=False).next_stop(0, config()) == 563
-    assert plan_rungs([config()], 900, halving=True).positions == (), "too few steps to tell heads apart"
 
 
 def test_a_pack_goes_when_it_is_full(rungs: Rungs) -> None:
@@ -45,13 +40,13 @@ def test_a_pack_goes_when_it_is_full(rungs: Rungs) -> None:
 
     assert names(order) == ["a", "b"]
     assert order is not None
-    assert (order.stop, set(order.score)) == (126, {"a", "b"})
+    assert (order.stop, set(order.score)) == (63, {"a", "b"})
     assert len(pool) == 0
 
 
 def test_what_waits_goes_once_no_more_can_come_the_least_far_first(rungs: Rungs) -> None:
     pool = Pool(rungs, pack=8)
-    for head in (waiting("far", 126), waiting("near"), waiting("far too", 126)):
+    for head in (waiting("far", 63), waiting("near"), waiting("far too", 63)):
         pool.park(head)
 
     assert names(pool.next_share(1)) == ["near"]
@@ -75,8 +70,8 @@ def test_survivors_of_several_packs_merge(rungs: Rungs) -> None:
     for _ in range(2):
         pool.next_full()
 
-    pool.park(waiting("a", 126))
-    pool.park(waiting("d", 126))
+    pool.park(waiting("a", 63))
+    pool.park(waiting("d", 63))
 
     assert names(pool.next_full()) == ["a", "d"]
 
@@ -94,15 +89,42 @@ def test_heads_on_less_data_go_along_up_to_their_end(rungs: Rungs) -> None:
 
 def test_after_the_first_pass_heads_share_only_with_their_own_kind(rungs: Rungs) -> None:
     pool = Pool(rungs, pack=2)
-    pool.park(waiting("small", 126, data_fraction=0.2, epochs=2))
-    pool.park(waiting("large", 126, epochs=2))
+    pool.park(waiting("small", 126, data_fraction=0.2, passes=2))
+    pool.park(waiting("large", 126, passes=2))
 
     assert pool.next_full() is None
 
 
+def test_heads_of_any_passes_go_together_up_to_the_first_end_of_one(rungs: Rungs) -> None:
+    pool = Pool(rungs, pack=3)
+    for passes in (1, 2, "auto"):
+        pool.park(waiting(str(passes), 375, passes=passes))
+
+    order = pool.next_full()
+
+    assert names(order) == ["1", "2", "auto"]
+    assert order is not None
+    assert (order.stop, set(order.score)) == (563, {"1", "2", "auto"}), "a rung of those that go on"
+
+
+def test_where_a_step_takes_a_whole_batch_none_is_cut_by_a_neighbours_end(in_memory: Rungs) -> None:
+    pool = Pool(in_memory, pack=2)
+    pool.park(waiting("little", data_fraction=0.1))
+    pool.park(waiting("fixed"))
+    pool.park(waiting("open", passes="auto"))
+    assert pool.next_full() is None
+
+    pool.park(waiting("open too", passes="auto", batch=128))
+    order = pool.next_full()
+
+    assert names(order) == ["open", "open too"]
+    assert order is not None
+    assert in_memory.course(config(passes="auto")).is_border(order.stop)
+
+
 def test_a_lost_order_is_taken_apart_until_one_head_is_left(rungs: Rungs) -> None:
     heads = tuple(waiting(trial) for trial in "abc")
-    order = Order(heads=heads, stop=126, score=frozenset("abc"))
+    order = Order(heads=heads, stop=63, score=frozenset("abc"))
 
     first, second = order.halves()
 
