@@ -3,7 +3,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from bv_search.command import Progress, main
@@ -19,7 +18,7 @@ from bv_search.run import Run, Study, read_predictions, write_predictions
 from bv_search.run.roles import encoder_logits, open_store, role_ids
 from bv_search.scan.ground import role_index
 from bv_search.tasks.row import Role
-from tests.model.small_run import Small, make_run
+from tests.model.small_run import Small, gold_logits, make_run, teach
 
 QUIET = Progress(quiet=True)
 
@@ -28,34 +27,11 @@ def ask(*runs: Run, **more: Any) -> EnsembleConfig:
     return EnsembleConfig(runs=tuple(str(run.path) for run in runs), mlflow=False, **more)
 
 
-def gold_logits(small: Small, role: Role, share: float, seed: int) -> list[np.ndarray]:
-    """Sure and right on a share of the rows, leaning to "no answer" on the others."""
-    index = role_index(small.store, role)
-    rng = np.random.default_rng(seed)
-    found = []
-    for length, label in zip(index["length"].to_pylist(), index["label"].to_pylist(), strict=True):
-        logits = np.zeros((length, 2), np.float32)
-        knows = rng.random() < share
-        start, end = map(int, label) if knows else (0, 0)
-        logits[start, 0] = logits[end, 1] = 8.0 if knows else 1.0
-        found.append(logits)
-    return found
-
-
 @pytest.fixture
 def split_minds(small: Small, run: Run) -> Run:
     """Three heads that each know other answers, so that together they know more than any alone."""
     for seed, trial in enumerate(("0001", "0002", "0003")):
-        finish = next(e for e in run.events() if e["event"] == "finish" and e["trial"] == trial)
-        scores = {}
-        for role in (Role.SELECT, Role.REPORT):
-            logits = gold_logits(small, role, 0.6, seed)
-            write_predictions(
-                run.trial_folder(trial) / f"{role}.parquet", role_ids(small.store, role), logits
-            )
-            scores[role] = small.store.task.evaluate(role_index(small.store, role), logits).score
-        report = {**finish["report"], "score": scores[Role.REPORT]}
-        run.journal.append({**finish, "score": scores[Role.SELECT], "report": report})
+        teach(small, run, trial, 0.6, seed)
     return run
 
 
