@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from bv_search.model.standings import BEST, ENSEMBLE, Standing, gain_sentence
 from bv_search.report.facts import Facts
+from bv_search.run.leaderboard import LEAST_PERCENT
 from bv_search.scan.ground import doubts
 from bv_search.scan.ladder import ENCODER
 from bv_search.tasks.evaluation import Delta
 
 NOTHING = "–"
-LEAST = 0.001  # percent; below it a number says no more than that it is small
 
 
 def number(value: float | None, digits: int = 4) -> str:
@@ -27,7 +27,7 @@ def delta(value: Delta | None) -> str:
 def percent(value: float | None) -> str:
     if value is None:
         return NOTHING
-    return f"{value:.3g} %" if value >= LEAST else f"< {LEAST} %"
+    return f"{value:.3g} %" if value >= LEAST_PERCENT else f"< {LEAST_PERCENT} %"
 
 
 def share(value: float | None) -> str:
