@@ -13,6 +13,7 @@ from bv_search.ensemble.ensemble import run as decide
 from bv_search.errors import RunError, StoreError
 from bv_search.model.combine import Method
 from bv_search.model.source import open_model
+from bv_search.model.standings import compare_ladder
 from bv_search.predict.__main__ import COMMAND as PREDICT
 from bv_search.run import Run, Study, read_predictions, write_predictions
 from bv_search.run.roles import encoder_logits, open_store, role_ids
@@ -46,7 +47,26 @@ def test_minds_that_complement_each_other_win_and_the_report_says_by_how_much(sp
     assert against["delta"] == pytest.approx(value["score"] - value["best_single"])
     assert against["delta_interval"][0] > 0
     assert "better than" in result.text()
+    assert "the ensemble is a gain: +" in result.text()
     assert split_minds.seconds()["ensemble"] > 0
+
+
+def test_it_is_compared_with_the_best_of_the_ladder(split_minds: Run, small: Small) -> None:
+    result = decide(ask(split_minds), QUIET)
+    highest = compare_ladder(split_minds, small.store).highest
+    assert highest is not None
+    said = result.to_json()["compared"]["ladder"]
+    assert (said["rung"], said["name"], said["score"]) == (highest.role, highest.title, highest.score)
+    assert said["delta"] == pytest.approx(result.evaluation.score - highest.score)
+    assert said["delta_interval"][0] > 0
+    assert said["verdict"] == "better"
+
+
+def test_an_ensemble_that_a_probe_equals_is_no_gain(split_minds: Run, small: Small) -> None:
+    teach(small, split_minds, "probe-1", 1.0)
+    text = decide(ask(split_minds), QUIET).text()
+    assert "probe-1 is the best of the ladder: nothing that was searched did better on select" in text
+    assert "is a gain" not in text
 
 
 def test_the_choice_never_looks_at_report(split_minds: Run, small: Small) -> None:
