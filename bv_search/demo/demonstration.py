@@ -11,6 +11,7 @@ from bv_search.command import Progress, Result
 from bv_search.demo.stock import TASK, Stock, StockSettings, provide
 from bv_search.ensemble import ensemble
 from bv_search.ensemble.ensemble import EnsembleConfig
+from bv_search.model.standings import standings_text
 from bv_search.report import report
 from bv_search.report.facts import Facts
 from bv_search.report.report import Report, ReportConfig
@@ -60,30 +61,18 @@ def describe(found: Run, stock: Stock, written: Report, config: TuneConfig, seco
 
 
 def comparison(facts: Facts, stock: Stock) -> str:
-    """The encoder against heads and ensemble, with intervals, on rows that nothing was chosen on."""
+    """The ladder and what stands on it, and what the encoder comes to when it is trained on."""
     first, whole = stock.stage.stage, stock.whole.stage
-    lines = [
-        f"{facts.task.metric} on {facts.index.num_rows:,} report questions, 95 % intervals; "
-        f"the heads read the encoder as it is after {first.fraction:g} epochs"
-    ]
-    for each in facts.standings:
-        line = _line(each.role, each.score, each.interval, each.parameters)
-        if each.delta is not None:
-            gap = each.delta
-            line += f"  {gap.word} than the encoder: {gap.value:+.4f} [{gap.low:+.4f}, {gap.high:+.4f}]"
-        lines.append(line)
-    if facts.unbeaten is not None:
-        lines.append(f"  {'ensemble':<19} no combination did better on select than {facts.unbeaten} alone")
     assert whole.interval is not None, "a stage after training has predictions"
-    score, size = whole.metrics["report"]["score"], facts.store.encoder_parameters
+    lines = [standings_text(facts.compared, facts.task.metric)]
+    if facts.unbeaten is not None:
+        lines.append(f"No combination did better on select than {facts.unbeaten} alone.")
     epochs = f"{whole.fraction:g} epoch{'' if whole.fraction == 1 else 's'}"
-    lines.append(_line(f"encoder, {epochs}", score, whole.interval, size))
+    lines.append(
+        f"All of them read the encoder as it is after {first.fraction:g} epochs; after {epochs} it scores "
+        f"{whole.metrics['report']['score']:.4f} [{whole.interval[0]:.4f}, {whole.interval[1]:.4f}]."
+    )
     return "\n".join(lines)
-
-
-def _line(name: str, score: float, interval: tuple[float, float], parameters: int | None) -> str:
-    size = "" if parameters is None else f"{parameters:,}"
-    return f"  {name:<19} {score:.4f}  {interval[0]:.4f}–{interval[1]:.4f}  {size:>8}"
 
 
 def next_steps(found: Run, stock: Stock, written: Report, config: TuneConfig) -> str:

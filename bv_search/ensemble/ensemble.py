@@ -11,6 +11,7 @@ from bv_search.ensemble.result import EnsembleResult, Standing
 from bv_search.model.combine import Method, check_method, combine
 from bv_search.model.registry import register
 from bv_search.model.source import model_of_run
+from bv_search.model.standings import compare_ladder
 from bv_search.run.folder import Run
 from bv_search.run.mlflow import open_mirror
 from bv_search.run.roles import check_data, open_store, role_ids
@@ -96,6 +97,7 @@ def _score(
         interval=ours.interval(),
         best_single=against(candidates.index(single)),
         baseline=against(len(candidates) - 1) if candidates[-1].record is None else None,
+        gain=compare_ladder(home, store).gain(ours),
         considered=tuple(considered),
     )
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from bv_search.ensemble.choice import Choice
 from bv_search.model.combine import Method
+from bv_search.model.standings import Lead, gain_words
 from bv_search.run.folder import Run
 from bv_search.tasks.evaluation import Delta, Evaluation
 
@@ -34,8 +35,7 @@ class Standing:
 
     def verdict(self) -> str:
         """In words that the interval allows."""
-        delta, low, high = self.delta
-        return f"{self.delta.word} than {self.name} ({delta:+.4f}, 95 % interval {low:+.4f} to {high:+.4f})"
+        return f"{self.delta.word} than {self.name}: {self.delta}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +48,7 @@ class EnsembleResult:
     interval: tuple[float, float]
     best_single: Standing
     baseline: Standing | None
+    gain: Lead | None  # over the best of the ladder
     considered: tuple[Choice, ...] = field(repr=False)
     model: str | None = None  # its address in MLflow's registry
 
@@ -67,6 +68,7 @@ class EnsembleResult:
             "compared": {
                 "best_single": self.best_single.to_json(),
                 "baseline": None if self.baseline is None else self.baseline.to_json(),
+                "ladder": None if self.gain is None else _ladder_json(self.gain),
             },
             "considered": [
                 {"method": str(each.method), "members": len(each.members), "select_score": each.score}
@@ -88,9 +90,29 @@ class EnsembleResult:
             lines.append(f"  {self.best_single.verdict()}")
         if self.baseline is not None:
             lines.append(f"  {self.baseline.verdict()}")
+        if self.gain is not None:
+            lines.append(f"  {self._worth(self.gain)}")
         if self.model is not None:
             lines.append(f"  registered in MLflow as {self.model}")
         return "\n".join(lines)
+
+    def _worth(self, gain: Lead) -> str:
+        """Whether there was anything to be gained by a search."""
+        if self.choice.method is not Method.SINGLE:
+            return f"the ensemble is {gain_words(gain)}"
+        (member,) = self.members
+        if member["trial"] == gain.over.trial:
+            return (
+                f"{member['name']} is the best of the ladder: nothing that was searched did better on select"
+            )
+        return f"{member['name']} is {gain_words(gain)}"
+
+
+def _ladder_json(gain: Lead) -> dict[str, Any]:
+    """The best rung, as the others that the ensemble is compared with."""
+    rung = gain.over
+    against = Standing(name=rung.title, evaluation=rung.evaluation, interval=rung.interval, delta=gain.delta)
+    return {"rung": rung.role, "trial": rung.trial, **against.to_json(), "verdict": gain.delta.word}
 
 
 def _times(weight: float) -> str:

@@ -20,11 +20,19 @@ from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Delta, Evaluation, difference
 from bv_search.tasks.row import Role
+from bv_search.tasks.task import Kind
 
 Logits = Sequence[np.ndarray]
 BEST, SMALLEST, ENSEMBLE = "best head", "smallest head", "ensemble"
 LADDER = (MAJORITY, ENCODER, PROBE)
-TITLES = {PROBE: "best linear probe"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lead:
+    """How far a model is ahead of another, on the same rows."""
+
+    over: "Standing"
+    delta: Delta
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +40,7 @@ class Standing:
     """A model in the comparison."""
 
     role: str  # majority, encoder, probe, best head, smallest head or ensemble
+    title: str  # of the role, for a reader
     name: str  # which one
     logits: Logits
     evaluation: Evaluation
@@ -39,13 +48,10 @@ class Standing:
     parameters: int | None
     percent: float | None
     select_score: float | None
-    below: Delta | None  # against the one below it; None for the lowest
+    below: Lead | None  # None for the lowest
     delta: Delta | None  # against the encoder; None for what is below it, or where it predicts nothing
+    is_found: bool  # by a search, which rungs are not, even where one is the best head
     trial: str | None = None
-
-    @property
-    def title(self) -> str:
-        return TITLES.get(self.role, self.role)
 
     @property
     def score(self) -> float:
@@ -71,64 +77,54 @@ class Standings:
 
     @property
     def highest(self) -> Standing | None:
-        """The best rung of the ladder."""
+        """The best rung of the ladder, on report: whoever is compared with it has no advantage."""
         return max(self.ladder, key=lambda standing: standing.score, default=None)
 
-    def gain(self, standing: Standing) -> Delta | None:
+    def gain(self, evaluation: Evaluation) -> Lead | None:
         """Over the ladder's best: nothing else is called one."""
-        highest = self.highest
-        return None if highest is None else difference(standing.evaluation, highest.evaluation)
+        return lead(evaluation, self.highest)
+
+
+def lead(evaluation: Evaluation, over: Standing | None) -> Lead | None:
+    return None if over is None else Lead(over=over, delta=difference(evaluation, over.evaluation))
 
 
 def compare(run: Run, store: Store) -> Standings:
     """Read a run and its store's index; no hidden state is touched. At least one head has finished."""
     panel = _Panel(run, store)
-    ranked = run.finished_trials()
-    for rung in (MAJORITY, ENCODER, PROBE):
-        if rung == ENCODER:
-            panel.add_encoder()
-        elif climbed := [record for record in ranked if record.rung == rung]:
-            panel.add_head(rung, climbed[0])
-    top, small = ranked[0], smallest(ranked)
-    panel.add_head(BEST, top)
-    if small.id != top.id:
-        panel.add_head(SMALLEST, small)
+    panel.add_ladder()
+    panel.add_heads()
     panel.add_ensemble()
-    return Standings(all=panel.standings)
+    return panel.standings
+
+
+def compare_ladder(run: Run, store: Store) -> Standings:
+    """The rungs alone."""
+    panel = _Panel(run, store)
+    panel.add_ladder()
+    return panel.standings
 
 
 class _Panel:
-    """The models of a comparison, from below."""
+    """The models of a comparison, added from below."""
 
     def __init__(self, run: Run, store: Store) -> None:
         self._run, self._store = run, store
         self._index, self._ids = role_index(store, Role.REPORT), role_ids(store, Role.REPORT)
         self._own = encoder_logits(store, Role.REPORT)
-        self.standings: list[Standing] = []
+        self._ranked = run.finished_trials()
+        self.standings = Standings(all=[])
 
-    def add_encoder(self) -> None:
-        if self._own is None:
-            return
-        entry, baseline = self._store.manifest.encoder, self._store.manifest.baseline
-        stage = "" if entry.fraction is None else f", fine-tuned for {entry.fraction:g} epochs"
-        self._add(
-            ENCODER,
-            f"{entry.id}{stage}",
-            self._own,
-            parameters=self._store.encoder_parameters,
-            select_score=None if baseline is None else baseline.select_score,
-        )
+    def add_ladder(self) -> None:
+        self._add_rung(MAJORITY)
+        self._add_encoder()
+        self._add_rung(PROBE)
 
-    def add_head(self, role: str, record: TrialRecord) -> None:
-        self._add(
-            role,
-            f"trial {record.id}: {describe(record.config)}",
-            self._of_trial(self._run, record.id),
-            parameters=record.parameters,
-            select_score=record.score,
-            interval=record.interval,
-            trial=record.id,
-        )
+    def add_heads(self) -> None:
+        top, small = self._ranked[0], smallest(self._ranked)
+        self._add_head(BEST, top)
+        if small.id != top.id:
+            self._add_head(SMALLEST, small)
 
     def add_ensemble(self) -> None:
         chosen = self._run.ensemble()
@@ -144,6 +140,35 @@ class _Panel:
         names = ", ".join(member["name"] for member in members)
         self._add(ENSEMBLE, f"{chosen['method']} of {names}", logits, select_score=chosen["select_score"])
 
+    def _add_rung(self, rung: str) -> None:
+        """Of several probes the one that select likes best."""
+        climbed = [record for record in self._ranked if record.rung == rung]
+        if climbed:
+            self._add_head(rung, climbed[0])
+
+    def _add_encoder(self) -> None:
+        if self._own is None:
+            return
+        entry, baseline = self._store.manifest.encoder, self._store.manifest.baseline
+        stage = "" if entry.fraction is None else f", fine-tuned for {entry.fraction:g} epochs"
+        self._add(
+            ENCODER,
+            f"{entry.id}{stage}",
+            self._own,
+            parameters=self._store.encoder_parameters,
+            select_score=None if baseline is None else baseline.select_score,
+        )
+
+    def _add_head(self, role: str, record: TrialRecord) -> None:
+        self._add(
+            role,
+            f"trial {record.id}: {describe(record.config)}",
+            self._of_trial(self._run, record.id),
+            parameters=record.parameters,
+            select_score=record.score,
+            record=record,
+        )
+
     def _add(
         self,
         role: str,
@@ -152,35 +177,37 @@ class _Panel:
         *,
         select_score: float | None,
         parameters: int | None = None,
-        interval: tuple[float, float] | None = None,
-        trial: str | None = None,
+        record: TrialRecord | None = None,
     ) -> None:
-        evaluation = self._store.task.evaluate(self._index, logits)
-        below, encoder = self._below(role), self._of(ENCODER)
-        self.standings.append(
+        evaluation, encoder = self._store.task.evaluate(self._index, logits), self.standings.of(ENCODER)
+        self.standings.all.append(
             Standing(
                 role=role,
+                title=self._title(role),
                 name=name,
                 logits=logits,
                 evaluation=evaluation,
-                interval=interval or evaluation.interval(),
+                interval=record.interval if record and record.interval else evaluation.interval(),
                 parameters=parameters,
                 percent=percent_of(parameters, self._store.encoder_parameters),
                 select_score=select_score,
-                below=None if below is None else difference(evaluation, below.evaluation),
+                below=lead(evaluation, self._below(role)),
                 delta=None if encoder is None else difference(evaluation, encoder.evaluation),
-                trial=trial,
+                is_found=role == ENSEMBLE if record is None else record.rung is None,
+                trial=record.id if record else None,
             )
         )
+
+    def _title(self, role: str) -> str:
+        if role == MAJORITY and self._store.task.kind is Kind.REGRESSION:
+            return "mean"
+        return "best linear probe" if role == PROBE else role
 
     def _below(self, role: str) -> Standing | None:
         """The ensemble stands on the best head, and so does the smallest."""
         if role in (SMALLEST, ENSEMBLE):
-            return self._of(BEST)
-        return self.standings[-1] if self.standings else None
-
-    def _of(self, role: str) -> Standing | None:
-        return next((standing for standing in self.standings if standing.role == role), None)
+            return self.standings.of(BEST)
+        return self.standings.all[-1] if self.standings.all else None
 
     def _of_member(self, member: Mapping[str, Any]) -> Logits:
         if member["trial"] is None:
@@ -198,34 +225,32 @@ def standings_text(standings: Standings, metric: str) -> str:
     shown = [standing for standing in standings.all if standing.role != SMALLEST]
     width = max(len(standing.title) for standing in shown)
     lines = [f"{metric} on report rows, 95 % intervals; each beside the one below it"]
-    lines += [_line(standing, shown, width) for standing in shown]
-    if (top := standings.of(BEST)) is not None:
-        lines.append(gain_sentence(standings, top))
+    lines += [_line(standing, width) for standing in shown]
+    lines += [gain_sentence(standings, each) for each in shown if not each.is_rung]
     return "\n".join(lines)
 
 
 def gain_sentence(standings: Standings, standing: Standing) -> str:
     """Whether a search was worth its while."""
-    highest, gain = standings.highest, standings.gain(standing)
-    if highest is None or gain is None:
+    gain = standings.gain(standing.evaluation)
+    if gain is None:
         return "There is no ladder to compare with."
-    if standing.trial is not None and standing.trial == highest.trial:
-        return f"The {standing.role} is a rung of the ladder: no searched head did better on select."
-    over = f"{gain.value:+.4f} [{gain.low:+.4f}, {gain.high:+.4f}] over the {highest.title}"
-    if gain.word == "better":
-        return f"The {standing.role} is a gain: {over}, the best of the ladder."
-    return f"The {standing.role} is no gain: {over}, the best of the ladder."
+    if standing.trial is not None and standing.trial == gain.over.trial:
+        return f"The {standing.title} is a rung of the ladder: no searched head did better on select."
+    return f"The {standing.title} is {gain_words(gain)}."
 
 
-def _line(standing: Standing, shown: Sequence[Standing], width: int) -> str:
+def gain_words(gain: Lead) -> str:
+    """No more than the interval allows."""
+    word = "a gain" if gain.delta.word == "better" else "no gain"
+    return f"{word}: {gain.delta} over the {gain.over.title}, the best of the ladder"
+
+
+def _line(standing: Standing, width: int) -> str:
     low, high = standing.interval
     text = f"  {standing.title:<{width}}  {standing.score:.4f} [{low:.4f}, {high:.4f}]"
-    place = shown.index(standing)
-    if standing.below is not None and place:
-        gap = standing.below
-        text += (
-            f"  {gap.value:+.4f} [{gap.low:+.4f}, {gap.high:+.4f}] {gap.word} than {shown[place - 1].title}"
-        )
+    if (below := standing.below) is not None:
+        text += f"  {below.delta} {below.delta.word} than the {below.over.title}"
     if standing.parameters is not None:
         text += f", {standing.parameters:,} parameters"
     return text

@@ -1,9 +1,12 @@
 """A run as a page: what was searched, what was found, and how far it can be trusted.
 
-facts.py      the figures: standings with intervals and paired differences
+facts.py      what is known: standings with intervals and paired differences, trials
 effects.py    how much each hyperparameter explains
 spans.py      what models do with questions that have an answer and with those that have none
-layers.py     which layers a learned pooling listens to
-charts.py     figures as SVG, for light and dark
+agreement.py  rows that only a head or only the encoder gets right
+layers.py     each layer's linear probe, and its weight in a learned pooling
+chart.py      a figure as SVG, for light and dark
+charts.py     the figures
+words.py      numbers as words
 page.py       facts and charts → report.html and report.md
 """

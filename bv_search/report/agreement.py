@@ -12,7 +12,7 @@ from bv_search.tasks.task import Kind
 
 @dataclass(frozen=True, kw_only=True)
 class Agreement:
-    role: str
+    title: str
     both: int
     alone: int  # right where the encoder is wrong
     lost: int  # wrong where the encoder is right
@@ -32,7 +32,7 @@ def agreements(facts: Facts) -> list[Agreement]:
         ours = _right(standing)
         found.append(
             Agreement(
-                role=standing.role,
+                title=standing.title,
                 both=int((ours & theirs).sum()),
                 alone=int((ours & ~theirs).sum()),
                 lost=int((~ours & theirs).sum()),

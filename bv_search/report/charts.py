@@ -1,110 +1,74 @@
-"""Charts as inline SVG. Lines and letters take the page's colour: readable in light and in dark."""
+"""The charts of a report, one function each; None where there is nothing to draw."""
 
-import io
-import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
-import matplotlib as mpl
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
+from bv_search.model.standings import BEST, ENSEMBLE, SMALLEST
+from bv_search.report.chart import (
+    BLUE,
+    BROWN,
+    COLOURS,
+    GREEN,
+    GREY,
+    MARKERS,
+    ORANGE,
+    VIOLET,
+    drawing,
+    note,
+)
 from bv_search.report.effects import Effect
 from bv_search.report.facts import Facts
-from bv_search.report.layers import LayerWeights
+from bv_search.report.layers import Layers
 from bv_search.report.spans import SpanFacts
 from bv_search.run.trial import TrialRecord
+from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
+from bv_search.store.layout import EMBEDDINGS
 
-INK = "#010203"  # stands for the page's own colour, and is replaced by it
-BLUE, ORANGE, GREEN, PINK, GREY = "#3d8bd4", "#dd7a2a", "#3a9d5d", "#c35f9c", "#8a8f98"
-COLOURS = (BLUE, ORANGE, GREEN, PINK, GREY)
-MARKERS = ("o", "s", "^", "D", "v")
-WIDTH = 7.2  # inches
-STYLE = {
-    "svg.fonttype": "none",
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.linewidth": 0.7,
-    "grid.color": GREY,
-    "grid.alpha": 0.3,
-    "grid.linewidth": 0.6,
-    "legend.frameon": False,
+ROLES = {
+    MAJORITY: GREY,
+    ENCODER: BROWN,
+    PROBE: ORANGE,
+    BEST: BLUE,
+    SMALLEST: VIOLET,
+    ENSEMBLE: GREEN,
 }
-
-
-class Chart:
-    """A figure that becomes SVG text when its drawing is done."""
-
-    def __init__(self, title: str, height: float) -> None:
-        self.title = title
-        self.svg = ""
-        self.figure = Figure(figsize=(WIDTH, height), layout="constrained")
-        self.axes: Any = self.figure.subplots()
-
-    def finish(self) -> None:
-        file = io.StringIO()
-        mpl.rcParams["svg.hashsalt"] = self.title  # ids that repeat, and differ between charts of one page
-        self.figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
-        self.svg = _inline(file.getvalue(), self.title)
-
-
-@contextmanager
-def drawing(title: str, height: float) -> Iterator[Chart]:
-    with mpl.rc_context(STYLE):
-        chart = Chart(title, height)
-        yield chart
-        chart.finish()
-
-
-def _inline(svg: str, title: str) -> str:
-    body = svg[svg.index("<svg") :].replace(INK, "currentColor")
-    body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.DOTALL)
-    body = re.sub(r'(<svg[^>]*?) width="[^"]*"', r"\1", body, count=1)
-    body = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", body, count=1)
-    body = body.replace("<svg", f'<svg role="img" aria-label="{title}"', 1)
-    return "\n".join(line.rstrip() for line in body.splitlines())
+"""Warm is the ladder, cool what a search found."""
+MOST_LEVEL = 16  # layers whose names stand level
+NAMES = {EMBEDDINGS: "embed-\ndings"}
 
 
 def standings_chart(facts: Facts) -> str:
-    """Scores with their intervals, one line a model."""
-    shown = list(reversed(facts.standings))
-    with drawing("score on report with 95 % interval", 0.6 + 0.42 * len(shown)) as chart:
+    """Scores with their intervals, one line a model: the ladder from below, then what the search found."""
+    shown, highest = facts.standings, facts.compared.highest
+    with drawing("score on report with 95 % interval", 1.0 + 0.42 * len(shown)) as chart:
         axes = chart.axes
         for place, standing in enumerate(shown):
-            low, high = standing.interval
-            colour = GREY if standing.role == "encoder" else BLUE
-            axes.plot([low, high], [place, place], color=colour, linewidth=2.5, solid_capstyle="round")
-            axes.plot(standing.score, place, "o", color=colour, markersize=8)
-            axes.annotate(
-                f"{standing.score:.3f}",
-                (standing.score, place),
-                xytext=(0, 8),
-                textcoords="offset points",
-                ha="center",
-                fontsize=9,
+            colour, marker = (BLUE, "o") if standing.is_found else (ORANGE, "s")
+            axes.plot(standing.interval, [place] * 2, color=colour, linewidth=2.5, solid_capstyle="round")
+            axes.plot(standing.score, place, marker, color=colour, markersize=8)
+            note(axes, f"{standing.score:.3f}", (standing.score, place), rise=8)
+        if highest is not None:
+            axes.axvline(
+                highest.score, color=GREY, linewidth=1, linestyle=":", label="the best of the ladder"
             )
-        if shown[-1].role == "encoder":
-            axes.axvline(shown[-1].score, color=GREY, linewidth=1, linestyle=":")
+        axes.plot([], [], "s", color=ORANGE, label="needs no search")
+        axes.plot([], [], "o", color=BLUE, label="found by the search")
         axes.set_yticks(range(len(shown)), [standing.title for standing in shown])
         axes.set_ylim(-0.5, len(shown) - 0.3)
         axes.set_xlabel(f"{facts.task.metric} on report, with its 95 % interval")
         axes.grid(axis="x")
+        chart.figure.legend(loc="outside upper right", ncols=3, fontsize=9)
     return chart.svg
 
 
 def parameters_chart(facts: Facts) -> str:
-    """Every head: how large, and how good."""
+    """Every head that reads hidden states: how large, and how good."""
     kinds: dict[str, list[TrialRecord]] = {}
     for record in facts.ranked:
-        kinds.setdefault(kind_of(record), []).append(record)
+        if record.rung != MAJORITY:
+            kinds.setdefault(kind_of(record), []).append(record)
     with drawing("parameters and score of every head", 3.6) as chart:
         axes = chart.axes
         for (kind, records), colour, marker in zip(
@@ -125,11 +89,11 @@ def parameters_chart(facts: Facts) -> str:
             axes.axhspan(*encoder.interval, color=GREY, alpha=0.12, linewidth=0)
             axes.annotate(
                 "encoder",
-                (0, encoder.score),
+                (1, encoder.score),
                 xycoords=("axes fraction", "data"),
-                xytext=(4, 4),
+                xytext=(-4, 4),
                 textcoords="offset points",
-                ha="left",
+                ha="right",
                 fontsize=9,
             )
         axes.set_xscale("log")
@@ -148,11 +112,11 @@ def curves_chart(facts: Facts) -> str | None:
     records = [record for record in facts.records if len(record.curve) > 1]
     if not records:
         return None
-    first = facts.ranked[0].id
+    first = next((record for record in facts.ranked if record in records), None)
     with drawing("score on select along the way", 3.0) as chart:
         axes = chart.axes
-        for record in sorted(records, key=lambda record: record.id == first):
-            best = record.id == first
+        for record in sorted(records, key=lambda record: record is first):
+            best = record is first
             axes.plot(
                 [point.rows for point in record.curve],
                 [point.score for point in record.curve],
@@ -161,12 +125,13 @@ def curves_chart(facts: Facts) -> str | None:
                 alpha=1.0 if best else 0.6,
                 marker="o",
                 markersize=4 if best else 2,
-                label=f"trial {record.id}, the best" if best else None,
+                label=f"trial {record.id}, the best of these" if best else None,
             )
+        axes.xaxis.set_major_formatter(FuncFormatter(_thousands))
         axes.set_xlabel("rows of the train split seen")
         axes.set_ylabel(f"{facts.task.metric} on select")
         axes.grid(axis="both")
-        if any(record.id == first for record in records):
+        if first is not None:
             axes.legend(fontsize=9)
     return chart.svg
 
@@ -190,24 +155,49 @@ def effects_chart(effects: Sequence[Effect]) -> str | None:
     return chart.svg
 
 
-def layers_chart(weights: LayerWeights | None) -> str | None:
-    if weights is None:
+def layers_chart(layers: Layers | None, metric: str) -> str | None:
+    """What a linear probe makes of each layer, above what a learned pooling gives it."""
+    if layers is None:
         return None
-    with drawing("weights of the layers in a learned pooling", 2.6) as chart:
-        axes = chart.axes
-        places = range(len(weights.weights))
-        axes.bar(places, weights.weights, color=BLUE, width=0.7)
-        axes.axhline(
-            1 / len(weights.weights), color=ORANGE, linewidth=1.5, linestyle="--", label="equal weights"
-        )
-        axes.set_xticks(places, [channel.removeprefix("layer ") for channel in weights.channels])
-        if len(weights.channels) > 12:
-            axes.tick_params(axis="x", labelrotation=90)
-        axes.set_xlabel("layer")
-        axes.set_ylabel("weight")
-        axes.grid(axis="y")
-        chart.figure.legend(loc="outside upper right", fontsize=9)
+    draw = [_draw_probes] * bool(layers.probes) + [_draw_weights] * (layers.pooling is not None)
+    heights = [HEIGHTS[each] for each in draw]
+    with drawing("what each layer is worth", 0.5 + sum(heights), heights) as chart:
+        for axes, each in zip(chart.panels, draw, strict=True):
+            each(axes, layers, metric)
+            axes.grid(axis="y")
+        _name_layers(chart.panels[-1], layers)
+        chart.figure.legend(loc="outside upper right", ncols=4, fontsize=9)
     return chart.svg
+
+
+def _name_layers(axes: Any, layers: Layers) -> None:
+    names = [NAMES.get(each.channel, each.channel.removeprefix("layer ")) for each in layers.each]
+    axes.set_xticks(range(len(names)), names, rotation=90 if len(names) > MOST_LEVEL else 0)
+    axes.set_xlabel("layer")
+
+
+def _draw_probes(axes: Any, layers: Layers, metric: str) -> None:
+    places, probes = zip(*layers.probes, strict=True)
+    axes.set_ylabel(metric)
+    for place, probe in layers.probes:
+        axes.plot([place] * 2, probe.interval, color=BLUE, linewidth=2, solid_capstyle="round")
+    scores = [probe.report_score for probe in probes]
+    axes.plot(places, scores, "o", color=BLUE, markersize=6, label="a layer alone")
+    if (together := layers.together) is not None and together.interval is not None:
+        axes.axhspan(*together.interval, color=ORANGE, alpha=0.12, linewidth=0)
+        axes.axhline(together.report_score, color=ORANGE, linewidth=1.5, label="all layers together")
+    chosen = [probe.score for probe in probes]
+    axes.plot(places, chosen, "o", color=GREY, alpha=0.6, markersize=4, label="a layer alone, on select")
+
+
+def _draw_weights(axes: Any, layers: Layers, metric: str) -> None:
+    weights = [layer.weight for layer in layers.each]
+    axes.bar(range(len(weights)), weights, color=GREEN, width=0.7)
+    axes.axhline(1 / len(weights), color=GREY, linewidth=1.5, linestyle="--", label="equal weights")
+    axes.set_ylabel("weight")
+
+
+HEIGHTS = {_draw_probes: 2.5, _draw_weights: 1.5}  # inches
 
 
 def spans_chart(spans: Sequence[SpanFacts]) -> str | None:
@@ -216,21 +206,12 @@ def spans_chart(spans: Sequence[SpanFacts]) -> str | None:
     with drawing("exact match with and without an answer", 2.8) as chart:
         axes = chart.axes
         width = 0.8 / len(spans)
-        for number, (fact, colour) in enumerate(
-            zip(spans, _cycle((GREY, BLUE, GREEN, ORANGE)), strict=False)
-        ):
+        for number, fact in enumerate(spans):
             values = [fact.has_answer or 0.0, fact.no_answer or 0.0]
             places = [group + (number - (len(spans) - 1) / 2) * width for group in range(2)]
-            axes.bar(places, values, width=width * 0.92, color=colour, label=fact.role)
+            axes.bar(places, values, width=width * 0.92, color=ROLES[fact.role], label=fact.title)
             for place, value in zip(places, values, strict=True):
-                axes.annotate(
-                    f"{value:.2f}",
-                    (place, value),
-                    xytext=(0, 2),
-                    textcoords="offset points",
-                    ha="center",
-                    fontsize=8,
-                )
+                note(axes, f"{value:.2f}", (place, value), rise=2)
         axes.set_xticks([0, 1], ["questions with an answer", "questions without"])
         axes.set_ylim(0, 1.08)
         axes.set_ylabel("exact match on report")
@@ -240,6 +221,9 @@ def spans_chart(spans: Sequence[SpanFacts]) -> str | None:
 
 
 def kind_of(record: TrialRecord) -> str:
+    """What the legend calls it: probes of the ladder are told from the search's own linear heads."""
+    if record.rung == PROBE:
+        return "linear probe"
     head = record.config.get("head")
     return str(head.get("kind", "head")) if isinstance(head, dict) else "head"
 

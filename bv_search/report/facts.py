@@ -6,14 +6,13 @@ from functools import cached_property
 import pyarrow as pa
 
 from bv_search.model.combine import Method
-from bv_search.model.standings import ENSEMBLE, Standing, Standings, compare
+from bv_search.model.standings import Standing, Standings, compare
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.roles import open_store
 from bv_search.run.trial import FAILED, TrialRecord
 from bv_search.scan.ground import role_index
 from bv_search.store.store import Store
-from bv_search.tasks.evaluation import Delta
 from bv_search.tasks.row import Role
 from bv_search.tasks.task import Task
 
@@ -39,10 +38,9 @@ class Facts:
         return best(self.records)
 
     @property
-    def over_best(self) -> Delta | None:
-        """The ensemble against the best head."""
-        ensemble = self.standing(ENSEMBLE)
-        return None if ensemble is None else ensemble.below
+    def searched(self) -> list[TrialRecord]:
+        """Without the rungs of the ladder."""
+        return [record for record in self.records if record.rung is None]
 
     @property
     def unbeaten(self) -> str | None:

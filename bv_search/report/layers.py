@@ -1,23 +1,59 @@
-"""Which layers a learned pooling listens to."""
+"""Layer by layer: what a linear probe finds in it, and how much a learned pooling listens to it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bv_search.heads.branches.mix import Mix
 from bv_search.heads.head import Head
 from bv_search.report.facts import Facts
+from bv_search.run.trial import TrialRecord
+from bv_search.scan.ladder import PROBE
+
+ALL = "all"  # channels that the largest probe reads
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayerWeights:
-    trial: str
-    score: float | None  # on report
-    channels: tuple[str, ...]
-    weights: Sequence[float]  # they sum to 1
+class Layer:
+    """A channel of the store, whether a layer or a pooler."""
+
+    channel: str
+    probe: TrialRecord | None
+    weight: float | None
 
 
-def layer_weights(facts: Facts) -> LayerWeights | None:
-    """Of the best head that has a learned pooling."""
+@dataclass(frozen=True, kw_only=True)
+class Layers:
+    each: Sequence[Layer]
+    together: TrialRecord | None  # the probe of all channels
+    pooling: TrialRecord | None  # the best head with a learned pooling; the weights are its own, and sum to 1
+
+    @property
+    def probes(self) -> list[tuple[int, TrialRecord]]:
+        return [(place, layer.probe) for place, layer in enumerate(self.each) if layer.probe is not None]
+
+
+def find_layers(facts: Facts) -> Layers | None:
+    """None where there is neither a probe of a channel nor a learned pooling."""
+    probes = _probes(facts)
+    pooling, weights = _learned_pooling(facts)
+    if not weights and not any(channel in probes for channel in range(len(facts.store.manifest.layers))):
+        return None
+    return Layers(
+        each=[
+            Layer(channel=channel, probe=probes.get(place), weight=weights[place] if weights else None)
+            for place, channel in enumerate(facts.store.manifest.layers)
+        ],
+        together=probes.get(ALL),
+        pooling=pooling,
+    )
+
+
+def _probes(facts: Facts) -> Mapping[int | str, TrialRecord]:
+    """By the channel that they read; a search may try linear heads too, and those are none."""
+    return {record.config["head"]["channels"]: record for record in facts.ranked if record.rung == PROBE}
+
+
+def _learned_pooling(facts: Facts) -> tuple[TrialRecord | None, Sequence[float]]:
     for record in facts.ranked:
         folder = facts.run.trial_folder(record.id)
         if not folder.is_dir():
@@ -25,11 +61,5 @@ def layer_weights(facts: Facts) -> LayerWeights | None:
         for branch in Head.from_pretrained(folder).branches:
             mix = getattr(branch, "mix", None)
             if isinstance(mix, Mix) and mix.logits_L is not None:
-                weights = mix.logits_L.detach().softmax(dim=0).tolist()
-                return LayerWeights(
-                    trial=record.id,
-                    score=record.report_score,
-                    channels=tuple(facts.store.manifest.layers),
-                    weights=weights,
-                )
-    return None
+                return record, mix.logits_L.detach().softmax(dim=0).tolist()
+    return None, ()

@@ -11,7 +11,7 @@ from bv_search.report import charts, words
 from bv_search.report.agreement import agreements
 from bv_search.report.effects import comparable, find_effects
 from bv_search.report.facts import Facts
-from bv_search.report.layers import layer_weights
+from bv_search.report.layers import find_layers
 from bv_search.report.spans import span_facts
 from bv_search.run.leaderboard import describe, leaderboard
 from bv_search.run.trial import DONE
@@ -57,6 +57,7 @@ def _values(facts: Facts) -> dict[str, Any]:
         "entry": facts.store.manifest.encoder,
         "manifest": facts.store.manifest,
         "splits": facts.store.manifest.splits,
+        "scope": words.scope(facts),
         "summary": words.summary(facts),
         "standings": facts.standings,
         "metric_names": list(facts.standings[0].evaluation.metrics),
@@ -66,7 +67,7 @@ def _values(facts: Facts) -> dict[str, Any]:
         "compared": _compared(facts),
         "spans": span_facts(facts),
         "agreements": agreements(facts),
-        "layers": layer_weights(facts),
+        "layers": find_layers(facts),
         "seconds": facts.run.seconds(),
         "space": yaml.safe_dump(dict(study.space), sort_keys=False, allow_unicode=True),
     }
@@ -85,5 +86,5 @@ def _charts(facts: Facts, values: Mapping[str, Any]) -> dict[str, str | None]:
         "rungs": charts.curves_chart(facts),
         "effects": charts.effects_chart(values["effects"]),
         "spans": charts.spans_chart(values["spans"]),
-        "layers": charts.layers_chart(values["layers"]),
+        "layers": charts.layers_chart(values["layers"], facts.task.metric),
     }

@@ -7,7 +7,7 @@ from typing import Any
 from bv_search.command import Progress
 from bv_search.errors import RunError
 from bv_search.files import write_text
-from bv_search.model.standings import Standing
+from bv_search.model.standings import Standing, Standings
 from bv_search.report import words
 from bv_search.report.facts import Facts, gather
 from bv_search.report.page import render
@@ -34,7 +34,7 @@ class Report:
             "run": str(self.facts.run.path),
             "html": str(self.html),
             "markdown": str(self.markdown),
-            "standings": [_standing_json(standing) for standing in self.facts.standings],
+            "standings": [_standing_json(standing, self.facts.compared) for standing in self.facts.standings],
         }
 
 
@@ -89,17 +89,20 @@ def _mirror(run: Run, progress: Progress) -> None:
         progress.say(f"not in MLflow: {busy}")
 
 
-def _standing_json(standing: Standing) -> dict[str, Any]:
-    delta = standing.delta
+def _standing_json(standing: Standing, standings: Standings) -> dict[str, Any]:
+    below, delta = standing.below, standing.delta
+    gain = None if standing.is_rung else standings.gain(standing.evaluation)
     return {
         "model": standing.role,
         "name": standing.name,
+        "trial": standing.trial,
         "score": standing.score,
         "interval": list(standing.interval),
+        "select_score": standing.select_score,
         "metrics": standing.evaluation.metrics,
         "parameters": standing.parameters,
         "percent": standing.percent,
-        "difference": None if delta is None else delta.value,
-        "difference_interval": None if delta is None else [delta.low, delta.high],
-        "verdict": None if delta is None else delta.word,
+        "over_below": None if below is None else {"model": below.over.role, **below.delta.to_json()},
+        "over_encoder": None if delta is None else delta.to_json(),
+        "over_ladder": None if gain is None else {"rung": gain.over.role, **gain.delta.to_json()},
     }

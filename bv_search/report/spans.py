@@ -19,6 +19,7 @@ class SpanFacts:
     """Shares are of 1; None where there is nothing to take a share of, or no encoder to compare with."""
 
     role: str
+    title: str
     has_answer: float | None  # exact match on questions with an answer
     no_answer: float | None  # … and without
     silent: float | None  # of wrong ones with an answer: said that there is none
@@ -46,6 +47,7 @@ def _facts_of(standing: Standing, index: pa.Table, theirs: np.ndarray | None) ->
     alone, lost = (None, None) if theirs is None else (right & ~theirs, theirs & ~right)
     return SpanFacts(
         role=standing.role,
+        title=standing.title,
         has_answer=_share(right[answered]),
         no_answer=_share(right[~answered]),
         silent=_share(silent[answered & ~right]),

@@ -1,9 +1,12 @@
 """Numbers as words: no more certain than they are."""
 
-from bv_search.model.standings import BEST, ENSEMBLE, SMALLEST, Standing, gain_sentence
+from collections.abc import Sequence
+
+from bv_search.model.standings import BEST, ENSEMBLE, Standing, gain_sentence
 from bv_search.report.facts import Facts
+from bv_search.run.leaderboard import LEAST_PERCENT
 from bv_search.scan.ground import doubts
-from bv_search.scan.ladder import ENCODER, PROBE
+from bv_search.scan.ladder import ENCODER
 from bv_search.tasks.evaluation import Delta
 
 NOTHING = "–"
@@ -13,22 +16,18 @@ def number(value: float | None, digits: int = 4) -> str:
     return NOTHING if value is None else f"{value:.{digits}f}"
 
 
-def signed(value: float) -> str:
-    return f"{value:+.4f}".replace("-", "−")
-
-
 def interval(pair: tuple[float, float] | None) -> str:
     return NOTHING if pair is None else f"{pair[0]:.4f} to {pair[1]:.4f}"
 
 
 def delta(value: Delta | None) -> str:
-    if value is None:
-        return NOTHING
-    return f"{signed(value.value)} ({signed(value.low)} to {signed(value.high)})"
+    return NOTHING if value is None else str(value)
 
 
 def percent(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3g} %"
+    if value is None:
+        return NOTHING
+    return f"{value:.3g} %" if value >= LEAST_PERCENT else f"< {LEAST_PERCENT} %"
 
 
 def share(value: float | None) -> str:
@@ -47,33 +46,47 @@ def seconds(value: float | None) -> str:
     return f"{value / 60:.1f} min" if value < 7200 else f"{value / 3600:.1f} h"
 
 
-def verdict(standing: Standing) -> str:
+def verdict(value: Delta | None) -> str:
     """What the interval allows to say: "not better" where it includes 0."""
-    if standing.delta is None:
-        return NOTHING
-    return standing.delta.word
+    return NOTHING if value is None else value.word
+
+
+def scope(facts: Facts) -> str:
+    """How much was tried."""
+    searched, failed = facts.searched, len(facts.failed)
+    heads, rungs = sum(record.answers for record in searched), len(facts.records) - len(searched)
+    text = f"{len(searched)} trials, {heads} finished heads"
+    text += f", {failed} failed" if failed else ""
+    return text + (f"; {rungs} rungs of the ladder beside them" if rungs else "")
 
 
 def summary(facts: Facts) -> list[str]:
-    """What a reader in a hurry should take away."""
-    lines = []
+    """What a reader in a hurry should take away: the ladder before the winner."""
     encoder = facts.standing(ENCODER)
+    lines = []
+    if facts.compared.ladder:
+        lines.append(_ladder_sentence(facts.compared.ladder))
     if encoder is None:
         lines.append(
             "The encoder was never fine-tuned, so that it has no predictions of its own to compare with."
         )
-    for role in (PROBE, BEST, SMALLEST, ENSEMBLE):
-        if (standing := facts.standing(role)) is not None:
+    for standing in facts.standings:
+        if not standing.is_rung:
             lines.append(_sentence(standing, encoder))
-        if role == BEST and standing is not None:
+        if standing.role in (BEST, ENSEMBLE):
             lines.append(gain_sentence(facts.compared, standing))
+        if standing.role == ENSEMBLE and (below := standing.below) is not None:
+            lines.append(f"The ensemble is {below.delta.word} than the best head: {below.delta}.")
     if facts.unbeaten is not None:
         lines.append(f"No combination of models did better on select than {facts.unbeaten} alone.")
-    if facts.over_best is not None:
-        lines.append(f"The ensemble is {facts.over_best.word} than the best head: {delta(facts.over_best)}.")
     if (sentence := facts.run.unconsidered()) is not None:
         lines.append(sentence)
     return [*lines, *doubts(facts.store)]
+
+
+def _ladder_sentence(ladder: Sequence[Standing]) -> str:
+    rungs = [f"{rung.title} {number(rung.score)} ({interval(rung.interval)})" for rung in ladder]
+    return f"Without a search: {', '.join(rungs)}."
 
 
 def _sentence(standing: Standing, encoder: Standing | None) -> str:

@@ -10,9 +10,10 @@ from bv_search.files import write_text
 from bv_search.run.trial import TrialRecord
 
 COLUMNS = (
-    "rank", "trial", "status", "select_score", "select_loss", "report_score", "report_low", "report_high",
-    "parameters", "percent", "rows", "seconds", "reason",
+    "rank", "trial", "rung", "status", "select_score", "select_loss", "report_score", "report_low",
+    "report_high", "parameters", "percent", "rows", "seconds", "reason",
 )  # fmt: skip
+LEAST_PERCENT = 0.001  # of an encoder's parameters; below it a number says only that it is small
 
 
 def leaderboard(records: Iterable[TrialRecord]) -> list[TrialRecord]:
@@ -63,8 +64,8 @@ def leaderboard_rows(records: Iterable[TrialRecord]) -> list[dict[str, Any]]:
 def _row(rank: int, record: TrialRecord) -> dict[str, Any]:
     low, high = record.interval or (None, None)
     values = (
-        rank, record.id, record.status, record.score, record.loss, record.report_score, low, high,
-        record.parameters, record.percent, record.rows, round(record.seconds, 3), record.reason,
+        rank, record.id, record.rung, record.status, record.score, record.loss, record.report_score, low,
+        high, record.parameters, record.percent, record.rows, round(record.seconds, 3), record.reason,
     )  # fmt: skip
     return {
         **dict(zip(COLUMNS, values, strict=True)),
@@ -124,9 +125,15 @@ def _line(rank: int, record: TrialRecord) -> tuple[str, ...]:
         *_scores(record.score, record.report_score),
         interval,
         "" if record.parameters is None else f"{record.parameters:,}",
-        "" if record.percent is None else f"{record.percent:.3g}",
+        _percent(record.percent),
         describe(record.config) if record.answers else record.reason or record.status,
     )
+
+
+def _percent(value: float | None) -> str:
+    if value is None:
+        return ""
+    return f"{value:.3g}" if value >= LEAST_PERCENT else f"<{LEAST_PERCENT}"
 
 
 def _scores(*scores: float | None) -> tuple[str, ...]:

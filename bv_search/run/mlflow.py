@@ -25,6 +25,7 @@ from bv_search.run.tracking import Tracking, connect, reaching
 from bv_search.run.trial import DONE, RUNNING, STOPPED, TrialRecord
 
 RUN_TAG, TRIAL_TAG, STATUS_TAG = "bv.run", "bv.trial", "bv.status"
+RUNG_TAG = "bv.rung"  # of a trial that no search proposed
 PARENT_FILES = (STUDY, LEADERBOARD, ENSEMBLE, REPORT_HTML, REPORT_MD)
 GOING, BROKEN_OFF = "RUNNING", "KILLED"  # MLflow's words
 PAGE = 1000
@@ -176,6 +177,7 @@ class MlflowMirror:
         )
 
     def _create_child(self, record: TrialRecord) -> _Child:
+        rung = {} if record.rung is None else {RUNG_TAG: record.rung}
         created = self._tracking.client.create_run(
             self._tracking.experiment,
             start_time=milliseconds(record.suggested),
@@ -186,6 +188,7 @@ class MlflowMirror:
                 RUN_TAG: self._run.study.id,
                 TRIAL_TAG: record.id,
                 STATUS_TAG: RUNNING,
+                **rung,
             },
         )
         self._log(created.info.run_id, params=flat(record.config))
@@ -235,7 +238,7 @@ class MlflowMirror:
     def _study_metrics(self) -> list[Any]:
         records = self._run.trials()
         values: dict[str, float | None] = {
-            "trials": float(len(records)),
+            "trials": float(sum(record.rung is None for record in records)),
             "failed": float(sum(record.status == "failed" for record in records)),
         }
         if self._run.study.baseline:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +49,13 @@ class Delta(NamedTuple):
         if self.low > 0:
             return "better"
         return "worse" if self.high < 0 else "not better"
+
+    def __str__(self) -> str:
+        value, low, high = (f"{each:+.4f}".replace("-", "−") for each in self)
+        return f"{value} ({low} to {high})"
+
+    def to_json(self) -> dict[str, Any]:
+        return {"difference": self.value, "interval": [self.low, self.high], "verdict": self.word}
 
 
 def difference(ours: Evaluation, theirs: Evaluation, samples: int = 1000, seed: int = 0) -> Delta:

@@ -7,7 +7,6 @@ from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best, leaderboard_text, smallest, summary
 from bv_search.run.roles import open_store
 from bv_search.run.trial import FAILED
-from bv_search.tasks.evaluation import Delta
 
 
 def describe(run: Run, standings: Standings | None) -> str:
@@ -59,7 +58,7 @@ def _rung_json(standing: Standing) -> dict[str, Any]:
         "select_score": standing.select_score,
         "interval": list(standing.interval),
         "parameters": standing.parameters,
-        "over_rung_below": _delta_json(standing.below),
+        "over_rung_below": None if standing.below is None else standing.below.delta.to_json(),
     }
 
 
@@ -67,14 +66,8 @@ def _above(standings: Standings) -> dict[str, Any]:
     """How far the best head is above the encoder, and above the best of the ladder."""
     standing = standings.of(BEST)
     assert standing is not None, "a run with a head has a best one"
-    highest, gain = standings.highest, standings.gain(standing)
+    gain = standings.gain(standing.evaluation)
     return {
-        "over_encoder": _delta_json(standing.delta),
-        "over_ladder": None if highest is None else {"rung": highest.role, **(_delta_json(gain) or {})},
+        "over_encoder": None if standing.delta is None else standing.delta.to_json(),
+        "over_ladder": None if gain is None else {"rung": gain.over.role, **gain.delta.to_json()},
     }
-
-
-def _delta_json(delta: Delta | None) -> dict[str, Any] | None:
-    if delta is None:
-        return None
-    return {"difference": delta.value, "interval": [delta.low, delta.high], "verdict": delta.word}

@@ -42,8 +42,11 @@ def stock_of(done: Done) -> Stock:
 
 def test_it_ends_with_what_was_found_and_what_to_do_next(done: Done) -> None:
     text = done.result.text
-    assert "encoder, 1 epoch" in text
-    assert "best head" in text
+    standings = text.partition("each beside the one below it\n")[2]
+    rungs = ("majority", "encoder", "best linear probe", "best head")
+    assert [line.split("  ")[1] for line in standings.splitlines()[:4]] == list(rungs)
+    assert "The best head is " in standings
+    assert "as it is after 0.1 epochs; after 1 epoch it scores 0." in standings
     assert f"mlflow ui --backend-store-uri sqlite:///{done.runs}/mlflow.db" in text
     assert f"{done.runs}/first/report.html" in text
     assert "bv-search extract --task TASK --data FOLDER" in text

@@ -3,7 +3,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from bv_search.command import Progress, main
@@ -14,12 +13,13 @@ from bv_search.ensemble.ensemble import run as decide
 from bv_search.errors import RunError, StoreError
 from bv_search.model.combine import Method
 from bv_search.model.source import open_model
+from bv_search.model.standings import compare_ladder
 from bv_search.predict.__main__ import COMMAND as PREDICT
 from bv_search.run import Run, Study, read_predictions, write_predictions
 from bv_search.run.roles import encoder_logits, open_store, role_ids
 from bv_search.scan.ground import role_index
 from bv_search.tasks.row import Role
-from tests.model.small_run import Small, make_run
+from tests.model.small_run import Small, gold_logits, make_run, teach
 
 QUIET = Progress(quiet=True)
 
@@ -28,34 +28,11 @@ def ask(*runs: Run, **more: Any) -> EnsembleConfig:
     return EnsembleConfig(runs=tuple(str(run.path) for run in runs), mlflow=False, **more)
 
 
-def gold_logits(small: Small, role: Role, share: float, seed: int) -> list[np.ndarray]:
-    """Sure and right on a share of the rows, leaning to "no answer" on the others."""
-    index = role_index(small.store, role)
-    rng = np.random.default_rng(seed)
-    found = []
-    for length, label in zip(index["length"].to_pylist(), index["label"].to_pylist(), strict=True):
-        logits = np.zeros((length, 2), np.float32)
-        knows = rng.random() < share
-        start, end = map(int, label) if knows else (0, 0)
-        logits[start, 0] = logits[end, 1] = 8.0 if knows else 1.0
-        found.append(logits)
-    return found
-
-
 @pytest.fixture
 def split_minds(small: Small, run: Run) -> Run:
     """Three heads that each know other answers, so that together they know more than any alone."""
     for seed, trial in enumerate(("0001", "0002", "0003")):
-        finish = next(e for e in run.events() if e["event"] == "finish" and e["trial"] == trial)
-        scores = {}
-        for role in (Role.SELECT, Role.REPORT):
-            logits = gold_logits(small, role, 0.6, seed)
-            write_predictions(
-                run.trial_folder(trial) / f"{role}.parquet", role_ids(small.store, role), logits
-            )
-            scores[role] = small.store.task.evaluate(role_index(small.store, role), logits).score
-        report = {**finish["report"], "score": scores[Role.REPORT]}
-        run.journal.append({**finish, "score": scores[Role.SELECT], "report": report})
+        teach(small, run, trial, 0.6, seed)
     return run
 
 
@@ -70,7 +47,26 @@ def test_minds_that_complement_each_other_win_and_the_report_says_by_how_much(sp
     assert against["delta"] == pytest.approx(value["score"] - value["best_single"])
     assert against["delta_interval"][0] > 0
     assert "better than" in result.text()
+    assert "the ensemble is a gain: +" in result.text()
     assert split_minds.seconds()["ensemble"] > 0
+
+
+def test_it_is_compared_with_the_best_of_the_ladder(split_minds: Run, small: Small) -> None:
+    result = decide(ask(split_minds), QUIET)
+    highest = compare_ladder(split_minds, small.store).highest
+    assert highest is not None
+    said = result.to_json()["compared"]["ladder"]
+    assert (said["rung"], said["name"], said["score"]) == (highest.role, highest.title, highest.score)
+    assert said["delta"] == pytest.approx(result.evaluation.score - highest.score)
+    assert said["delta_interval"][0] > 0
+    assert said["verdict"] == "better"
+
+
+def test_an_ensemble_that_a_probe_equals_is_no_gain(split_minds: Run, small: Small) -> None:
+    teach(small, split_minds, "probe-1", 1.0)
+    text = decide(ask(split_minds), QUIET).text()
+    assert "probe-1 is the best of the ladder: nothing that was searched did better on select" in text
+    assert "is a gain" not in text
 
 
 def test_the_choice_never_looks_at_report(split_minds: Run, small: Small) -> None:

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import torch
 from safetensors.torch import load
@@ -19,6 +20,8 @@ from bv_search.finetune.curve import run as finetune
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
 from bv_search.run import Run, Study, write_predictions
+from bv_search.run.roles import role_ids
+from bv_search.scan.ground import role_index
 from bv_search.scan.ladder import rungs_of
 from bv_search.scan.outcome import Final, Start
 from bv_search.scan.scanner import Scanner
@@ -233,3 +236,30 @@ def shared_small(task_name: str, encoder: Path, data: Path, place: Path) -> Smal
 def copy_run(small: Small, place: Path) -> Run:
     shutil.copytree(small.run.path, place)
     return Run.open(place)
+
+
+def gold_logits(small: Small, role: Role, share: float, seed: int) -> list[np.ndarray]:
+    """Sure and right on a share of the rows, leaning to "no answer" on the others."""
+    index = role_index(small.store, role)
+    rng = np.random.default_rng(seed)
+    found = []
+    for length, label in zip(index["length"].to_pylist(), index["label"].to_pylist(), strict=True):
+        logits = np.zeros((length, 2), np.float32)
+        knows = rng.random() < share
+        start, end = map(int, label) if knows else (0, 0)
+        logits[start, 0] = logits[end, 1] = 8.0 if knows else 1.0
+        found.append(logits)
+    return found
+
+
+def teach(small: Small, run: Run, trial: str, share: float, seed: int = 0) -> None:
+    """Have a head know a share of the answers, on select and on report."""
+    finish = next(e for e in run.events() if e["event"] == "finish" and e["trial"] == trial)
+    found = {}
+    for role in (Role.SELECT, Role.REPORT):
+        logits = gold_logits(small, role, share, seed)
+        write_predictions(run.trial_folder(trial) / f"{role}.parquet", role_ids(small.store, role), logits)
+        found[role] = small.store.task.evaluate(role_index(small.store, role), logits)
+    report = found[Role.REPORT]
+    said = {"score": report.score, "interval": list(report.interval()), "metrics": report.metrics}
+    run.journal.append({**finish, "score": found[Role.SELECT].score, "report": said})

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -51,3 +52,11 @@ def test_trials_that_were_stopped_early_do_not_count_where_there_are_others() ->
     (effect,) = find_effects(done + stopped)
     assert effect.trials == 6
     assert effect.share == pytest.approx(1.0)
+
+
+def test_rungs_of_the_ladder_are_no_draws_of_the_space() -> None:
+    drawn = trials([{"head": {"size": 16 if n < 3 else 64}} for n in range(6)], [0.5] * 3 + [0.6] * 3)
+    rungs = [replace(each, id=f"probe-{each.id}", rung="probe", score=0.1) for each in drawn]
+    (effect,) = find_effects(drawn + rungs)
+    assert effect.trials == 6
+    assert find_effects(drawn[:5] + rungs) == []

@@ -12,18 +12,21 @@ import pytest
 from bv_search.command import Progress, main
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
+from bv_search.model.standings import Standings
 from bv_search.report.__main__ import COMMAND
+from bv_search.report.charts import layers_chart
 from bv_search.report.facts import gather
-from bv_search.report.layers import layer_weights
+from bv_search.report.layers import find_layers
 from bv_search.report.page import render
 from bv_search.report.report import ReportConfig
 from bv_search.report.report import run as write
 from bv_search.report.spans import span_facts
-from bv_search.report.words import verdict
+from bv_search.report.words import summary, verdict
 from bv_search.run import Run
+from bv_search.scan.ladder import ENCODER
 from bv_search.store.store import StoreSplit
 from bv_search.tasks.evaluation import Delta
-from tests.model.small_run import Small
+from tests.model.small_run import Small, teach
 
 QUIET = Progress(quiet=True)
 
@@ -64,7 +67,7 @@ def test_the_page_needs_nothing_beside_it(written: tuple[Run, str, str]) -> None
 def test_charts_are_whole_svg_in_the_pages_colour(written: tuple[Run, str, str]) -> None:
     _, html, _ = written
     charts = re.findall(r"<svg.*?</svg>", html, flags=re.DOTALL)
-    assert len(charts) == 4  # standings, parameters, spans, layers; too few trials for effects, one rung each
+    assert len(charts) == 4  # standings, parameters, spans, layers; too few trials for effects, one look each
     for chart in charts:
         ElementTree.fromstring(chart)
         assert "currentColor" in chart
@@ -86,14 +89,14 @@ def test_both_forms_say_what_was_found(written: tuple[Run, str, str], small: Sma
     for page in (html, markdown):
         assert f"{top.report_score:.4f}" in page
         assert "HasAns_f1" in page
-        assert "Which layers it listens to" in page
+        assert "Layer by layer" in page
         assert all(record.id in page for record in run.trials())
         assert "grid, none" in page or "searcher grid, scheduler none" in page
     lines = markdown.splitlines()
     for above, below in itertools.pairwise(lines):
         if above.startswith("|") and below.startswith("|"):
             assert above.count("|") == below.count("|"), (above, below)
-    assert html.count("<tr>") == html.count("</tr>")
+    assert html.count("<tr") == html.count("</tr>")
 
 
 def test_the_same_run_gives_the_same_page(written: tuple[Run, str, str]) -> None:
@@ -113,10 +116,11 @@ def test_no_more_is_said_than_the_interval_allows(low: float, high: float, word:
 
 def test_the_encoder_is_judged_by_its_own_figures(small: Small) -> None:
     facts = gather(small.run)
-    encoder = facts.standings[0]
+    encoder = facts.standing(ENCODER)
+    assert encoder is not None
     assert small.store.manifest.baseline is not None
     assert encoder.score == pytest.approx(small.store.manifest.baseline.report_score)
-    assert (encoder.delta, verdict(encoder)) == (None, "–")
+    assert (encoder.delta, verdict(encoder.delta)) == (None, "–")
     best = facts.standing("best head")
     assert best is not None
     assert best.score == facts.ranked[0].report_score
@@ -125,7 +129,7 @@ def test_the_encoder_is_judged_by_its_own_figures(small: Small) -> None:
 
 
 def test_questions_with_and_without_an_answer_are_told_apart(small: Small) -> None:
-    encoder = span_facts(gather(small.run))[0]
+    encoder = next(each for each in span_facts(gather(small.run)) if each.role == ENCODER)
     assert small.store.manifest.baseline is not None
     metrics = small.store.manifest.baseline.report
     assert encoder.has_answer == pytest.approx(metrics["HasAns_exact"])
@@ -135,19 +139,81 @@ def test_questions_with_and_without_an_answer_are_told_apart(small: Small) -> No
 
 def test_without_predictions_of_the_encoder_no_head_stands_in_for_it(small: Small) -> None:
     facts = gather(small.run)
-    heads = replace(facts, standings=[each for each in facts.standings if each.role != "encoder"])
+    others = Standings(all=[each for each in facts.standings if each.role != ENCODER])
+    heads = replace(facts, compared=others)
     for found in span_facts(heads):
         assert (found.alone, found.lost, found.alone_words, found.lost_words) == (None,) * 4
     table = render(heads).markdown.partition("## With an answer, and without")[2].partition("##")[0]
-    assert table.count("| – | – |\n") == len(heads.standings)
+    assert table.count("| – | – |\n") == len(others.all)
 
 
-def test_layer_weights_are_of_the_best_learned_pooling(small: Small) -> None:
-    weights = layer_weights(gather(small.run))
-    assert weights is not None
-    assert weights.trial == "0001"
-    assert weights.channels == ("embeddings", "layer 1", "layer 2")
-    assert np.sum(weights.weights) == pytest.approx(1.0)
+def test_the_ladder_is_printed_before_the_winner(written: tuple[Run, str, str]) -> None:
+    run, html, markdown = written
+    facts = gather(run)
+    titles = [each.title for each in facts.standings]
+    assert titles[:4] == ["majority", "encoder", "best linear probe", "best head"]
+    assert re.findall(r'<tr><td class="w">([a-z ]+)</td>', html) == titles
+    assert re.findall(r"^\| ([a-z ]+) \((?:trial|greedy|mean|max|/)", markdown, flags=re.MULTILINE) == titles
+    assert all(f"than the {title}" in page for title in titles[:3] for page in (html, markdown))
+    assert markdown.index("- Without a search: majority") < markdown.index("- The best head")
+
+
+def test_one_sentence_says_whether_a_head_is_a_gain_and_one_whether_the_ensemble_is(
+    small: Small, run: Run
+) -> None:
+    teach(small, run, "0001", 0.6, seed=1)
+    teach(small, run, "0003", 0.7, seed=2)
+    decide(EnsembleConfig(runs=(str(run.path),), mlflow=False), QUIET)
+    said = summary(gather(run))
+    for subject in ("best head", "ensemble"):
+        (line,) = [line for line in said if line.startswith(f"The {subject} is a gain: +")]
+        assert line in render(gather(run)).markdown
+
+
+def test_no_page_calls_a_result_a_gain_that_a_probe_reaches_too(small: Small, run: Run) -> None:
+    teach(small, run, "0003", 0.9)
+    teach(small, run, "probe-2", 0.89)
+    page = render(gather(run))
+    assert "The best head is no gain" in page.markdown
+    assert "is a gain" not in page.markdown + page.html
+
+
+def test_each_layer_has_its_probe_and_its_weight(small: Small) -> None:
+    facts = gather(small.run)
+    layers = find_layers(facts)
+    assert layers is not None
+    assert layers.pooling is not None
+    assert layers.together is not None
+    assert (layers.pooling.id, layers.together.id) == ("0001", "probe-all")
+    assert [layer.channel for layer in layers.each] == ["embeddings", "layer 1", "layer 2"]
+    assert [probe.id for _, probe in layers.probes] == ["probe-0", "probe-1", "probe-2"]
+    assert np.sum([layer.weight or 0.0 for layer in layers.each]) == pytest.approx(1.0)
+    table = render(facts).markdown.partition("## Layer by layer")[2].partition("\n## ")[0]
+    assert [line.split(" | ")[0] for line in table.splitlines() if line.startswith("|")][2:] == [
+        "| embeddings",
+        "| layer 1",
+        "| layer 2",
+        "| all together",
+    ]
+
+
+def test_probes_stand_alone_where_no_pooling_was_learned(small: Small) -> None:
+    facts = gather(small.run)
+    probes = replace(facts, records=[record for record in facts.records if record.id != "0001"])
+    layers = find_layers(probes)
+    assert layers is not None
+    assert layers.pooling is None
+    assert {layer.weight for layer in layers.each} == {None}
+    assert "equal weights" not in (layers_chart(layers, "f1") or "")
+
+
+def test_weights_stand_alone_where_no_probe_was_made(small: Small) -> None:
+    facts = gather(small.run)
+    layers = find_layers(replace(facts, records=facts.searched))
+    assert layers is not None
+    assert layers.probes == []
+    assert "equal weights" in (layers_chart(layers, "f1") or "")
+    assert find_layers(replace(facts, records=[])) is None
 
 
 def test_names_cannot_put_markup_on_the_page(run: Run) -> None:
@@ -170,7 +236,10 @@ def test_the_command_writes_prints_and_mirrors(run: Run, capfd: pytest.CaptureFi
     assert main(COMMAND, [str(run.path), "--json", "--quiet"]) == 0
     value: dict[str, Any] = json.loads(capfd.readouterr().out.splitlines()[-1])
     assert value["run"] == str(run.path)
-    assert [each["model"] for each in value["standings"]][:2] == ["encoder", "best head"]
+    assert [each["model"] for each in value["standings"]][:2] == ["majority", "encoder"]
+    best = next(each for each in value["standings"] if each["model"] == "best head")
+    assert best["over_below"]["model"] == "probe"
+    assert best["over_ladder"]["verdict"] in {"better", "not better", "worse"}
     assert list((run.path.parent / "mlartifacts").rglob("report.html"))
     assert main(COMMAND, [str(run.path)]) == 0
     assert "scores" in capfd.readouterr().out

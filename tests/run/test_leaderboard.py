@@ -52,3 +52,15 @@ def test_a_summary_has_the_fields_that_commands_print(finished_run: Run) -> None
         "percent": 4.0,
         "config": {"head": {"size": 64}, "lr": 0.001},
     }
+
+
+def test_rungs_of_the_ladder_are_told_from_what_was_searched(run: Run) -> None:
+    for trial, rung in (("0001", {}), ("probe-4", {"rung": "probe"})):
+        report = {"score": 0.5, "interval": [0.4, 0.6]}
+        run.journal.append(
+            {"event": "suggest", "trial": trial, "config": {"head": {"kind": "linear"}}, **rung},
+            {"event": "finish", "trial": trial, "status": "done", "score": 0.5, "report": report},
+        )
+    rows = list(csv.DictReader(run.write_leaderboard().open(newline="")))
+    assert [(row["trial"], row["rung"]) for row in rows] == [("0001", ""), ("probe-4", "probe")]
+    assert "probe-4" in leaderboard_text(run.trials())

@@ -53,6 +53,18 @@ def test_a_study_is_a_parent_run_with_a_child_per_trial(mirrored: tuple[Run, Mlf
     assert found["first"].data.params["searcher"] == "random"
 
 
+def test_rungs_of_the_ladder_have_a_tag(run: Run) -> None:
+    for trial, rung in (("0001", {}), ("probe-4", {"rung": "probe"})):
+        run.journal.append({"event": "suggest", "trial": trial, "config": {"lr": 0.1}, **rung})
+        run.journal.append({"event": "finish", "trial": trial, "status": "done", "score": 0.5})
+    mirror = MlflowMirror(run)
+    assert mirror.close(), mirror.trouble
+    found = runs_of(mirror)
+    assert found["probe-4"].data.tags["bv.rung"] == "probe"
+    assert "bv.rung" not in found["0001"].data.tags
+    assert found["first"].data.metrics["trials"] == 1.0
+
+
 def test_heads_and_the_leaderboard_are_artifacts_beside_the_runs(mirrored: tuple[Run, MlflowMirror]) -> None:
     run, mirror = mirrored
     client = mirror.tracking.client
