@@ -28,6 +28,7 @@ def make_study() -> StudyMaker:
             "trials": 4,
             "seed": 0,
             "pack": "auto",
+            "generation": None,
             "data_fraction": 1.0,
             "encoder_parameters": 1000,
             "baseline": {
