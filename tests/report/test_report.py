@@ -178,6 +178,13 @@ def test_no_page_calls_a_result_a_gain_that_a_probe_reaches_too(small: Small, ru
     assert "is a gain" not in page.markdown + page.html
 
 
+def test_a_smallest_head_that_is_a_rung_is_said_to_be_one(small: Small, run: Run) -> None:
+    teach(small, run, "0003", 0.9)
+    teach(small, run, "probe-2", 0.89)
+    (line,) = [line for line in summary(gather(run)) if line.startswith("The smallest head")]
+    assert "is a rung of the ladder: probe-2, with " in line
+
+
 def test_each_layer_has_its_probe_and_its_weight(small: Small) -> None:
     facts = gather(small.run)
     layers = find_layers(facts)
