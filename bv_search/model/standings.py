@@ -252,5 +252,5 @@ def _line(standing: Standing, width: int) -> str:
     if (below := standing.below) is not None:
         text += f"  {below.delta} {below.delta.word} than the {below.over.title}"
     if standing.parameters is not None:
-        text += f", {standing.parameters:,} parameters"
+        text += f", {standing.parameters:,} parameter{'' if standing.parameters == 1 else 's'}"
     return text

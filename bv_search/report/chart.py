@@ -27,6 +27,7 @@ STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.linewidth": 0.7,
+    "axes.axisbelow": True,
     "grid.color": GREY,
     "grid.alpha": 0.3,
     "grid.linewidth": 0.6,
@@ -73,6 +74,7 @@ def _inline(svg: str, title: str) -> str:
     return "\n".join(line.rstrip() for line in body.splitlines())
 
 
-def note(axes: Any, text: str, at: tuple[float, float], *, rise: float) -> None:
-    """A small label, so many points above its place."""
-    axes.annotate(text, at, xytext=(0, rise), textcoords="offset points", ha="center", fontsize=8)
+def note(axes: Any, text: str, at: tuple[float, float], *, right: float = 0.0, up: float = 0.0) -> None:
+    """A small label, so many points beside its place or above it."""
+    beside = {"ha": "left", "va": "center"} if right else {"ha": "center"}
+    axes.annotate(text, at, xytext=(right, up), textcoords="offset points", fontsize=8, **beside)

@@ -42,13 +42,13 @@ NAMES = {EMBEDDINGS: "embed-\ndings"}
 def standings_chart(facts: Facts) -> str:
     """Scores with their intervals, one line a model: the ladder from below, then what the search found."""
     shown, highest = facts.standings, facts.compared.highest
-    with drawing("score on report with 95 % interval", 1.0 + 0.42 * len(shown)) as chart:
+    with drawing("score on report with 95 % interval", 1.0 + 0.36 * len(shown)) as chart:
         axes = chart.axes
         for place, standing in enumerate(shown):
             colour, marker = (BLUE, "o") if standing.is_found else (ORANGE, "s")
             axes.plot(standing.interval, [place] * 2, color=colour, linewidth=2.5, solid_capstyle="round")
             axes.plot(standing.score, place, marker, color=colour, markersize=8)
-            note(axes, f"{standing.score:.3f}", (standing.score, place), rise=8)
+            note(axes, f"{standing.score:.3f}", (standing.interval[1], place), right=6)
         if highest is not None:
             axes.axvline(
                 highest.score, color=GREY, linewidth=1, linestyle=":", label="the best of the ladder"
@@ -56,7 +56,8 @@ def standings_chart(facts: Facts) -> str:
         axes.plot([], [], "s", color=ORANGE, label="needs no search")
         axes.plot([], [], "o", color=BLUE, label="found by the search")
         axes.set_yticks(range(len(shown)), [standing.title for standing in shown])
-        axes.set_ylim(-0.5, len(shown) - 0.3)
+        axes.set_ylim(-0.5, len(shown) - 0.5)
+        axes.set_xmargin(0.1)  # for the numbers beside the intervals
         axes.set_xlabel(f"{facts.task.metric} on report, with its 95 % interval")
         axes.grid(axis="x")
         chart.figure.legend(loc="outside upper right", ncols=3, fontsize=9)
@@ -64,10 +65,11 @@ def standings_chart(facts: Facts) -> str:
 
 
 def parameters_chart(facts: Facts) -> str:
-    """Every head that reads hidden states: how large, and how good."""
+    """Every head of the search, and the best linear probe: how large, and how good."""
+    probe = facts.standing(PROBE)
     kinds: dict[str, list[TrialRecord]] = {}
     for record in facts.ranked:
-        if record.rung != MAJORITY:
+        if record.rung is None or (probe is not None and record.id == probe.trial):
             kinds.setdefault(kind_of(record), []).append(record)
     with drawing("parameters and score of every head", 3.6) as chart:
         axes = chart.axes
@@ -211,19 +213,19 @@ def spans_chart(spans: Sequence[SpanFacts]) -> str | None:
             places = [group + (number - (len(spans) - 1) / 2) * width for group in range(2)]
             axes.bar(places, values, width=width * 0.92, color=ROLES[fact.role], label=fact.title)
             for place, value in zip(places, values, strict=True):
-                note(axes, f"{value:.2f}", (place, value), rise=2)
+                note(axes, f"{value:.2f}", (place, value), up=2)
         axes.set_xticks([0, 1], ["questions with an answer", "questions without"])
         axes.set_ylim(0, 1.08)
         axes.set_ylabel("exact match on report")
         axes.grid(axis="y")
-        chart.figure.legend(loc="outside upper center", ncols=len(spans), fontsize=9)
+        chart.figure.legend(loc="outside upper center", ncols=3, fontsize=9)
     return chart.svg
 
 
 def kind_of(record: TrialRecord) -> str:
-    """What the legend calls it: probes of the ladder are told from the search's own linear heads."""
+    """What a legend calls it: the ladder's linear heads are told from the search's own."""
     if record.rung == PROBE:
-        return "linear probe"
+        return "best linear probe"
     head = record.config.get("head")
     return str(head.get("kind", "head")) if isinstance(head, dict) else "head"
 

@@ -36,16 +36,13 @@ def find_layers(facts: Facts) -> Layers | None:
     """None where there is neither a probe of a channel nor a learned pooling."""
     probes = _probes(facts)
     pooling, weights = _learned_pooling(facts)
-    if not weights and not any(channel in probes for channel in range(len(facts.store.manifest.layers))):
+    each = [
+        Layer(channel=channel, probe=probes.get(place), weight=weights[place] if weights else None)
+        for place, channel in enumerate(facts.store.manifest.layers)
+    ]
+    if pooling is None and all(layer.probe is None for layer in each):
         return None
-    return Layers(
-        each=[
-            Layer(channel=channel, probe=probes.get(place), weight=weights[place] if weights else None)
-            for place, channel in enumerate(facts.store.manifest.layers)
-        ],
-        together=probes.get(ALL),
-        pooling=pooling,
-    )
+    return Layers(each=each, together=probes.get(ALL), pooling=pooling)
 
 
 def _probes(facts: Facts) -> Mapping[int | str, TrialRecord]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bv_search.model.standings import BEST, ENSEMBLE, Standing, gain_sentence
+from bv_search.model.standings import BEST, ENSEMBLE, SMALLEST, Standing, gain_sentence
 from bv_search.report.facts import Facts
 from bv_search.run.leaderboard import LEAST_PERCENT
 from bv_search.scan.ground import doubts
@@ -90,6 +90,11 @@ def _ladder_sentence(ladder: Sequence[Standing]) -> str:
 
 
 def _sentence(standing: Standing, encoder: Standing | None) -> str:
+    if standing.role == SMALLEST and not standing.is_found:
+        return (
+            f"The smallest head that is as good on select is a rung of the ladder: {standing.trial}, "
+            f"with {count(standing.parameters)} parameters."
+        )
     size = ""
     if standing.parameters is not None:
         size = f" with {count(standing.parameters)} parameters ({percent(standing.percent)} of the encoder's)"

@@ -70,6 +70,9 @@ def test_ensemble_report_and_predict(
     write(ReportConfig(runs=(place,), mlflow=False), QUIET)
     markdown = (small.run.path / "report.md").read_text()
     assert ("Where they part ways" in markdown) is (task != "stsb")
+    assert ("\n| mean (trial majority" in markdown) is (task == "stsb")
+    if task != "stsb":
+        assert "\n| best linear probe |" in markdown.partition("## Where they part ways")[2]
     assert "With an answer, and without" not in markdown
 
     assert main(PREDICT, [place, "--json", "--quiet"]) == 0

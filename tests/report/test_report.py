@@ -152,7 +152,7 @@ def test_the_ladder_is_printed_before_the_winner(written: tuple[Run, str, str]) 
     facts = gather(run)
     titles = [each.title for each in facts.standings]
     assert titles[:4] == ["majority", "encoder", "best linear probe", "best head"]
-    assert re.findall(r'<tr><td class="w">([a-z ]+)</td>', html) == titles
+    assert re.findall(r'<tr><td class="w">([a-z ]+)</td>', html.partition("all figures")[0]) == titles
     assert re.findall(r"^\| ([a-z ]+) \((?:trial|greedy|mean|max|/)", markdown, flags=re.MULTILINE) == titles
     assert all(f"than the {title}" in page for title in titles[:3] for page in (html, markdown))
     assert markdown.index("- Without a search: majority") < markdown.index("- The best head")
@@ -176,6 +176,13 @@ def test_no_page_calls_a_result_a_gain_that_a_probe_reaches_too(small: Small, ru
     page = render(gather(run))
     assert "The best head is no gain" in page.markdown
     assert "is a gain" not in page.markdown + page.html
+
+
+def test_a_smallest_head_that_is_a_rung_is_said_to_be_one(small: Small, run: Run) -> None:
+    teach(small, run, "0003", 0.9)
+    teach(small, run, "probe-2", 0.89)
+    (line,) = [line for line in summary(gather(run)) if line.startswith("The smallest head")]
+    assert "is a rung of the ladder: probe-2, with " in line
 
 
 def test_each_layer_has_its_probe_and_its_weight(small: Small) -> None:
