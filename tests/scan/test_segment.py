@@ -211,7 +211,7 @@ def test_a_course_whose_time_is_up_goes_on_as_if_nothing_had_happened(
 
 
 def test_heads_on_other_shares_of_rows_in_memory_step_as_they_do_alone(stores: dict[str, Store]) -> None:
-    """Each has borders of its own in the first pass, where its step ends, whether its batch is full or not."""
+    """Each has borders of its own in the first pass, where its step ends, be its batch full or not."""
     scanner = Scanner(stores["one token"].path)
     heads = [
         start(f"{passes} {fraction}", batch=48, passes=passes, data_fraction=fraction)
