@@ -67,6 +67,21 @@ def make_class_store(
     return _write(place, splits, "mrpc", seed, tokens="first" if tokens == 1 else "all", **settings)
 
 
+def make_value_store(place: Path, *, windows: int = 200, seed: int = 0) -> Store:
+    """stsb: the value is how far a window's one token lies along a direction in one layer."""
+    rng = np.random.default_rng(seed)
+    mark_H = rng.normal(size=WIDTH)
+    splits = {}
+    for name, (role, count) in (SPLITS | {"train": ("train", windows)}).items():
+        values = rng.uniform(0.0, 5.0, size=count)
+        hidden = [rng.normal(size=(LAYERS, 1, WIDTH)).astype(np.float32) for _ in range(count)]
+        for states_LSH, value in zip(hidden, values, strict=True):
+            states_LSH[3, 0] += mark_H * (value - 2.0)
+        index = _index(name, np.ones(count, int), [[float(value)] for value in values], None)
+        splits[name] = SplitArrays(role=role, index=index, hidden=hidden)
+    return _write(place, splits, "stsb", seed, tokens="first")
+
+
 def _span(rng: np.random.Generator, length: int) -> tuple[int, int]:
     """A quarter have no answer, which is position 0; the others stand in the passage, after the question."""
     if rng.random() < 0.25:

@@ -44,10 +44,11 @@ class Judge:
         return [self.weigh(joined(parts)) for parts in zip(*by_split, strict=True)]
 
     def weigh(self, logits: Logits) -> Verdict | None:
-        """What answers are worth; None if they are no numbers."""
+        """What answers are worth, to the first windows if not to all; None if they are no numbers."""
         if not are_numbers(logits):
             return None
-        evaluation = self._store.task.evaluate(self._index, cast("Sequence[np.ndarray]", logits))
+        index = self._index.slice(0, len(logits))
+        evaluation = self._store.task.evaluate(index, cast("Sequence[np.ndarray]", logits))
         return Verdict(logits=logits, evaluation=evaluation, loss=self._loss(logits))
 
     @property
@@ -68,9 +69,10 @@ class Judge:
     def _loss(self, logits: Logits) -> float:
         total = 0.0
         loss = LOSSES[self._store.task.kind]
+        labels_ND = self._labels_ND[: len(logits)]
         for start in range(0, len(logits), TOGETHER):
             here, lengths_N = _side_by_side(logits[start : start + TOGETHER])
-            total += float(loss(here[None], lengths_N, self._labels_ND[start : start + TOGETHER], None))
+            total += float(loss(here[None], lengths_N, labels_ND[start : start + TOGETHER], None))
         return total / len(logits)
 
 

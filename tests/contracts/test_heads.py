@@ -18,6 +18,7 @@ from bv_search.heads.config import (
     HeadConfig,
     HeadShape,
     InceptionHead,
+    Inputs,
     LinearHead,
     MlpHead,
     NgramHead,
@@ -31,11 +32,8 @@ from bv_search.heads.config import (
 )
 from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
-from bv_search.scan.batch import batches
-from bv_search.scan.ground import train_split
 from bv_search.scan.loss import LOSSES
-from bv_search.scan.order import parts
-from bv_search.scan.outcome import Start
+from bv_search.scan.outcome import Outcome, Start
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.state import HeadState
 from bv_search.scan.training import TrainingConfig
@@ -95,7 +93,10 @@ SHAPES = {
     "classes": HeadShape(layers=LAYERS, width=WIDTH, outputs=3, per_token=False, tokens=128),
     "one token": HeadShape(layers=LAYERS, width=WIDTH, outputs=3, per_token=False, tokens=1),
 }
-EPOCH = 13  # micro-batches of 200 windows
+PASS = 13  # micro-batches of 200 windows
+STOP = 2 * PASS + 5  # inside of a step of some
+BATCHES = 16, 48, 128
+INPUTS: tuple[Inputs, ...] = "standard", "raw"
 ZERO_GRADIENT = "bias_C"  # of spans: a softmax over tokens ignores a constant, and Adam amplifies rounding
 
 
@@ -107,20 +108,42 @@ FITTING = [
 ]
 
 
-def trial(number: int) -> TrialConfig:
-    """Alike but for their seeds, rates and schedules: nothing of one may leak into another."""
+def reads(config: HeadConfig, where: str, inputs: Inputs) -> bool:
+    """Either kind of inputs; the deepest head takes long, and has one on each store."""
+    return config != DEEPEST or (inputs == "raw") == (where == "one token")
+
+
+STARTS = [
+    pytest.param(config, where, inputs, id=f"{config.name} on {where}, {inputs}")
+    for where, shape in SHAPES.items()
+    for config in HEADS
+    for inputs in INPUTS
+    if fits(config, shape) and reads(config, where, inputs)
+]
+
+
+def trial(number: int, inputs: Inputs) -> TrialConfig:
+    """Alike but for their seeds, rates and schedules: nothing of one may leak into another.
+
+    They are checked after each pass, and some have learned before the others.
+    """
     odd = number % 2 == 1
     training = TrainingConfig(
         learning_rate=3e-4 if HEADS[number] == DEEPEST else 1e-2,  # at 1e-3 some seeds end where they began
         seed=number,
-        batch=32 if odd else 16,
+        batch=BATCHES[number % 3],
+        patience=1 if number % 7 == 0 else 6,
         weight_decay=0.1 if odd else 0.0,
         dropout=0.2 if number % 3 == 0 else 0.0,
         label_smoothing=0.1 if number % 4 == 0 else 0.0,
         warmup=0.3 if number % 5 == 0 else 0.0,
         schedule="cosine" if number % 5 < 2 else "constant",
     )
-    return TrialConfig(head=HEADS[number], training=training)
+    return TrialConfig(head=HEADS[number], inputs=inputs, training=training)
+
+
+def start(number: int, inputs: Inputs) -> Start:
+    return Start(trial=f"{number} {inputs}", config=trial(number, inputs))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -143,16 +166,20 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Store]:
 
 
 @pytest.fixture(scope="module")
-def packed(stores: dict[str, Store]) -> dict[str, dict[int, HeadState]]:
-    """All heads that fit a store, after one epoch in one mixed pack."""
+def packed(stores: dict[str, Store]) -> dict[str, dict[str, Outcome]]:
+    """All heads that fit a store, on inputs of either kind, after two passes and more in one mixed pack."""
     found = {}
     for where, store in stores.items():
         scanner = Scanner(store.path)
         fitting = [n for n, config in enumerate(HEADS) if fits(config, scanner.shape)]
-        outcomes = scanner.segment([Start(trial=str(n), config=trial(n)) for n in fitting], EPOCH, score=())
-        states = [HeadState.from_bytes(outcome.state or b"") for outcome in outcomes]
-        found[where] = dict(zip(fitting, states, strict=True))
+        starts = [start(n, inputs) for inputs in INPUTS for n in fitting if reads(HEADS[n], where, inputs)]
+        outcomes = scanner.segment(starts, STOP, score=[each.trial for each in starts])
+        found[where] = {outcome.trial: outcome for outcome in outcomes}
     return found
+
+
+def state_of(outcome: Outcome) -> HeadState:
+    return HeadState.from_bytes(outcome.state or b"")
 
 
 def test_every_kind_is_here() -> None:
@@ -172,12 +199,12 @@ def test_its_config_comes_back_from_json(config: HeadConfig) -> None:
 def test_it_comes_back_from_its_folder(config: HeadConfig, shape: HeadShape, tmp_path: Path) -> None:
     head = Head(config, shape).initialise(3)
     hidden_LTH, lengths_N = torch.randn(LAYERS, 9, WIDTH), torch.tensor([4, 5])
-    Pack([head])(hidden_LTH, lengths_N, step=0)  # the running statistics are no longer the first ones
+    Pack([head])({None: hidden_LTH}, lengths_N, step=0)  # the running statistics are no longer the first ones
     head.save_pretrained(tmp_path)
 
     saved, again = Pack([head]), Pack([Head.from_pretrained(tmp_path)])
 
-    assert torch.equal(again(hidden_LTH, lengths_N)[0], saved(hidden_LTH, lengths_N)[0])
+    assert torch.equal(again({None: hidden_LTH}, lengths_N)[0], saved({None: hidden_LTH}, lengths_N)[0])
 
 
 @pytest.mark.parametrize(("config", "shape"), FITTING)
@@ -187,48 +214,68 @@ def test_a_window_scores_the_same_alone_and_in_any_batch(config: HeadConfig, sha
     hidden_LTH = torch.randn(LAYERS, sum(lengths), WIDTH)
     windows = list(zip(torch.split(hidden_LTH, lengths, dim=1), lengths, strict=True))
 
-    together = pack(hidden_LTH, torch.tensor(lengths))[0]
-    alone = torch.cat([pack(window, torch.tensor([length]))[0] for window, length in windows])
+    together = pack({None: hidden_LTH}, torch.tensor(lengths))[0]
+    alone = torch.cat([pack({None: window}, torch.tensor([length]))[0] for window, length in windows])
 
     torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(("config", "shape"), FITTING)
-def test_it_ends_an_epoch_in_a_mixed_pack_as_it_does_alone(
+@pytest.mark.parametrize(("config", "where", "inputs"), STARTS)
+def test_it_ends_in_a_mixed_pack_as_it_does_alone(
     stores: dict[str, Store],
-    packed: dict[str, dict[int, HeadState]],
+    packed: dict[str, dict[str, Outcome]],
     config: HeadConfig,
-    shape: HeadShape,
+    where: str,
+    inputs: Inputs,
 ) -> None:
-    where, number = next(name for name, each in SHAPES.items() if each == shape), HEADS.index(config)
-    start = Start(trial=str(number), config=trial(number))
-    (outcome,) = Scanner(stores[where].path).segment([start], EPOCH, score=())
-    alone = HeadState.from_bytes(outcome.state or b"")
+    """Weights and the best ones, what it was worth on the way, and where it had learned."""
+    own = start(HEADS.index(config), inputs)
+    (alone,) = Scanner(stores[where].path).segment([own], STOP, score=[own.trial])
+    beside = packed[where][own.trial]
 
-    for name, tensor in alone.weights.items():
-        if not (name == ZERO_GRADIENT and alone.shape.per_token):
-            difference = (packed[where][number].weights[name] - tensor).norm()
-            assert difference <= 1e-4 * tensor.norm(), name
+    assert (beside.position, beside.rows) == (alone.position, alone.rows)
+    assert beside.has_learned == alone.has_learned
+    assert [check.position for check in beside.checks] == [check.position for check in alone.checks]
+    assert [each.score for each in beside.checks] == pytest.approx([each.score for each in alone.checks])
+    assert [each.loss for each in beside.checks] == pytest.approx(
+        [each.loss for each in alone.checks], rel=1e-3
+    )
+    one, other = state_of(beside), state_of(alone)
+    for kind in ("weights", "best_weights"):
+        for name, tensor in getattr(other, kind).items():
+            if not (name == ZERO_GRADIENT and other.shape.per_token):
+                difference = (getattr(one, kind)[name] - tensor).norm()
+                assert difference <= 3e-4 * tensor.norm(), f"{kind}: {name}"
+
+
+@pytest.mark.parametrize("where", SHAPES)
+def test_some_have_learned_and_others_go_on(packed: dict[str, dict[str, Outcome]], where: str) -> None:
+    """Or nothing would be said of those that leave a pack."""
+    outcomes = packed[where].values()
+    assert 0 < sum(outcome.has_learned for outcome in outcomes) < len(outcomes)
+    assert {outcome.position < STOP for outcome in outcomes} == {True, False}
 
 
 def train_losses(store: Store, states: list[HeadState]) -> np.ndarray:
     """Of each head, a window."""
-    split = train_split(store)
-    labels_ND = torch.tensor(np.stack(split.index_columns(["label"])["label"].to_numpy()))
-    pack, loss = Pack([state.head() for state in states]), LOSSES[store.task.kind]
-    whole = list(parts(split.block_windows, rows=split.windows, start=0, stop=EPOCH, seed=0))
+    scanner = Scanner(store.path)
+    data = scanner.training_data(states)
+    labels_ND, loss = torch.from_numpy(data.labels_ND), LOSSES[data.kind]
+    pack = Pack([state.head(data.standard) for state in states])
     with torch.inference_mode():
         sums_K = sum(
-            loss(torch.stack(pack(b.hidden_LTH, b.lengths_N)), b.lengths_N, labels_ND[b.windows], None)
-            for b in batches(split, whole, device=torch.device("cpu"))
+            loss(torch.stack(pack(b.states, b.lengths_N)), b.lengths_N, labels_ND[b.windows], None)
+            for b in data.rows.all()
         )
-    return np.asarray(sums_K) / split.windows
+    return np.asarray(sums_K) / data.rows.split.windows
 
 
 @pytest.mark.parametrize("where", SHAPES)
-def test_each_learns(stores: dict[str, Store], packed: dict[str, dict[int, HeadState]], where: str) -> None:
-    trained = [state for state in packed[where].values() if state.config.head != ConstantHead()]
-    fresh = [HeadState.fresh(state.trial, state.config, state.shape) for state in trained]
+def test_each_learns(stores: dict[str, Store], packed: dict[str, dict[str, Outcome]], where: str) -> None:
+    states = [state_of(outcome) for outcome in packed[where].values()]
+    trained = [state for state in states if state.config.head != ConstantHead()]
+    scanner = Scanner(stores[where].path)
+    fresh = [scanner.fresh(Start(trial=state.trial, config=state.config)) for state in trained]
 
     left = train_losses(stores[where], trained) / train_losses(stores[where], fresh)
 

@@ -1,0 +1,209 @@
+"""Rungs that are solved have their best weights at once, in their own names and places."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load
+
+from bv_search.heads.config import ConstantHead, LinearHead
+from bv_search.heads.head import Head
+from bv_search.heads.inputs import Standard
+from bv_search.scan import climb as module
+from bv_search.scan.batch import widen
+from bv_search.scan.climb import solve_heads
+from bv_search.scan.ground import labels_of
+from bv_search.scan.ladder import LadderRung, rungs_of
+from bv_search.scan.outcome import Diverged, Final, Start
+from bv_search.scan.probe import PENALTIES, Examples, Probe, fit_probe
+from bv_search.scan.scanner import Scanner
+from bv_search.scan.score import score_split
+from bv_search.scan.segment import TrainingData
+from bv_search.scan.state import HeadState
+from bv_search.store.layout import BlockLimits
+from bv_search.store.store import Store, StoreSplit
+from bv_search.tasks.task import Kind
+from tests.stores import LAYERS, make_class_store, make_span_store, make_value_store
+
+SMALL = BlockLimits(bytes=1, windows=48)
+
+
+@pytest.fixture(scope="module")
+def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Store]:
+    place = tmp_path_factory.mktemp("climb")
+    return {
+        "classes": make_class_store(place / "classes", tokens=12, limits=SMALL),
+        "one token": make_class_store(place / "one-token", limits=SMALL),
+        "values": make_value_store(place / "values"),
+    }
+
+
+WHERE = pytest.mark.parametrize("where", ["classes", "one token", "values"])
+
+
+def rungs(scanner: Scanner) -> list[LadderRung]:
+    return [rung for rung in rungs_of(scanner.shape) if rung.is_solved]
+
+
+def climb(scanner: Scanner) -> dict[str, Final]:
+    starts = [Start(trial=rung.trial, config=rung.config) for rung in rungs(scanner)]
+    finals = scanner.solve(starts)
+    assert [final.trial for final in finals] == [start.trial for start in starts]
+    return {final.trial: final for final in finals if isinstance(final, Final)}
+
+
+def begun(scanner: Scanner) -> tuple[list[Head], TrainingData]:
+    """The heads of the ladder and what they learn from."""
+    states = [scanner.fresh(Start(trial=rung.trial, config=rung.config)) for rung in rungs(scanner)]
+    data = scanner.training_data(states)
+    return [state.head(data.standard) for state in states], data
+
+
+def solved(scanner: Scanner) -> dict[str, Head]:
+    heads, data = begun(scanner)
+    solve_heads(heads, data)
+    return {rung.trial: head for rung, head in zip(rungs(scanner), heads, strict=True)}
+
+
+def firsts(split: StoreSplit, standard: Standard) -> np.ndarray:
+    """x_NLH: the first token of each window, standardised."""
+    hidden_LTH = torch.cat([widen(block.hidden_LTH, torch.device("cpu")) for block in split.blocks()], dim=1)
+    starts_N = np.cumsum(split.lengths) - split.lengths
+    firsts_NLH: np.ndarray = standard.apply_to(hidden_LTH)[:, starts_N].transpose(0, 1).numpy()
+    return firsts_NLH
+
+
+@WHERE
+def test_a_final_is_what_its_weights_say_on_both_roles(stores: dict[str, Store], where: str) -> None:
+    store = stores[where]
+    scanner = Scanner(store.path)
+    finals = climb(scanner)
+    assert list(finals) == ["majority", *(f"probe-{n}" for n in range(LAYERS)), "probe-all"]
+    for rung in rungs(scanner):
+        final = finals[rung.trial]
+        head = Head(rung.config.head, final.shape, Standard.empty(final.shape.layers, final.shape.width))
+        head.load_weights(load(final.weights), where=rung.trial)
+        assert final.parameters == head.parameter_count()
+        for role, answers in (("select", final.select), ("report", final.report)):
+            ids, logits = [], []
+            for split in store.splits(role):
+                ids += split.index["id"].to_pylist()
+                logits.extend(score_split([head], split)[0])
+            assert ids == answers.ids
+            np.testing.assert_allclose(logits, answers.logits, rtol=1e-4, atol=1e-5)
+    best = finals[{"classes": "probe-1", "one token": "probe-1", "values": "probe-3"}[where]]
+    assert best.select.score > finals["majority"].select.score + 0.2
+    assert best.select.loss < finals["majority"].select.loss
+
+
+@WHERE
+def test_a_probe_is_the_solvers_on_the_first_tokens_of_its_channels(
+    stores: dict[str, Store], where: str
+) -> None:
+    store = stores[where]
+    scanner = Scanner(store.path)
+    heads, data = begun(scanner)
+    train, select = store.split("train"), store.split("select")
+    train_NLH, select_NLH = (firsts(split, data.standard) for split in (train, select))
+    solve_heads(heads, data)
+
+    def judge(logits_NC: np.ndarray) -> tuple[float, float]:
+        verdict = data.judge.weigh(logits_NC.astype(np.float32))
+        assert verdict is not None
+        return verdict.score, verdict.loss
+
+    for head in heads:
+        if not isinstance(head.config, LinearHead):
+            continue
+        here = slice(None) if head.config.channels == "all" else [head.config.channels]
+        examples = Examples(
+            x_NF=train_NLH[:, here].reshape(len(train_NLH), -1),
+            labels_N=labels_of(train)[:, 0],
+            kind=data.kind,
+            outputs=head.shape.outputs,
+        )
+        probe = fit_probe(examples, select_NLH[:, here].reshape(len(select_NLH), -1), judge)
+        assert probe.penalty in PENALTIES
+        (dense,) = (parameter for name, parameter in head.named_parameters() if name != "bias_C")
+        weights_FC = dense.detach().reshape(-1, head.shape.outputs).numpy()
+        np.testing.assert_allclose(weights_FC, probe.weights_FC, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(head.bias_C.detach().numpy(), probe.bias_C, rtol=1e-4, atol=1e-6)
+
+
+@WHERE
+def test_a_constant_says_how_frequent_each_class_is_or_the_mean(stores: dict[str, Store], where: str) -> None:
+    store = stores[where]
+    labels_N = labels_of(store.split("train"))[:, 0]
+    bias_C = solved(Scanner(store.path))["majority"].bias_C.detach()
+    if store.task.kind is Kind.REGRESSION:
+        assert float(bias_C) == pytest.approx(labels_N.mean())
+    else:
+        shares = np.bincount(labels_N.astype(int), minlength=2) / len(labels_N)
+        np.testing.assert_allclose(bias_C.softmax(dim=0).numpy(), shares, rtol=1e-5)
+
+
+def test_the_constant_of_spans_is_solved_alone(tmp_path: Path) -> None:
+    store = make_span_store(tmp_path / "spans")
+    scanner = Scanner(store.path)
+    assert [rung.trial for rung in rungs(scanner)] == ["majority"]
+    (final,) = climb(scanner).values()
+    assert not load(final.weights)["bias_C"].any()
+    assert final.parameters == 2
+    assert [len(logits) for logits in final.report.logits] == store.split("dev").lengths.tolist()
+
+
+@WHERE
+@pytest.mark.parametrize("limit", ["rows", "bytes"])
+def test_of_many_rows_the_first_ones_are_learned_from_and_judged_on(
+    stores: dict[str, Store], where: str, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fewer than select has, too; answers are of all rows."""
+    scanner = Scanner(stores[where].path)
+    few, all_rows = 40, solved(scanner)["probe-all"].bias_C.detach().clone()
+    if limit == "rows":
+        monkeypatch.setattr(module, "MOST_ROWS", few)
+    else:
+        shape = scanner.shape
+        monkeypatch.setattr(module, "MOST_BYTES", few * 4 * shape.layers * shape.width + 3)
+    taken = []
+    fit = module.fit_probe
+
+    def watched(examples: Examples, select_NF: np.ndarray, judge: Any) -> Probe:
+        taken.append((len(examples.x_NF), len(examples.labels_N), len(select_NF)))
+        return fit(examples, select_NF, judge)
+
+    monkeypatch.setattr(module, "fit_probe", watched)
+    finals = climb(scanner)
+
+    assert taken == [(few, few, few)] * (LAYERS + 1)
+    assert not torch.allclose(load(finals["probe-all"].weights)["bias_C"], all_rows)
+    assert {len(final.select.logits) for final in finals.values()} == {48}
+    assert {len(final.report.logits) for final in finals.values()} == {64}
+
+
+def test_a_rung_whose_answers_are_no_numbers_is_lost_alone(
+    stores: dict[str, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scanner = Scanner(stores["one token"].path)
+
+    def spoiled(heads: list[Head], data: TrainingData) -> None:
+        heads[0].bias_C.data[0] = float("nan")
+
+    monkeypatch.setattr("bv_search.scan.scanner.solve_heads", spoiled)
+    config = rungs(scanner)[0].config
+    lost, kept = scanner.solve([Start(trial="a", config=config), Start(trial="b", config=config)])
+    assert str(lost) == "diverged: answers not finite at micro-batch 0"
+    assert isinstance(lost, Diverged)
+    assert isinstance(kept, Final)
+
+
+def test_a_head_on_standard_inputs_starts_where_the_constant_stands(stores: dict[str, Store]) -> None:
+    """What it learns is what a constant cannot say."""
+    for store in stores.values():
+        scanner = Scanner(store.path)
+        (constant,) = (head for head in solved(scanner).values() if isinstance(head.config, ConstantHead))
+        for rung in rungs(scanner):
+            fresh: HeadState = scanner.fresh(Start(trial=rung.trial, config=rung.config))
+            assert torch.equal(fresh.weights["bias_C"], constant.bias_C)
