@@ -1,5 +1,6 @@
 """Segments: closed functions from heads at one position to heads at another."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -136,11 +137,13 @@ def in_parts(scanner: Scanner, head: Start, stops: list[int]) -> tuple[list[Chec
 
 
 @WHERE
+@pytest.mark.parametrize("averaging", [0.0, 0.9])
 def test_a_head_ends_when_it_has_learned_with_the_best_weights_that_it_had(
-    stores: dict[str, Store], where: str
+    stores: dict[str, Store], where: str, averaging: float
 ) -> None:
+    """The best running mean of its weights, where it has one."""
     scanner = Scanner(stores[where].path)
-    head = start(passes="auto", patience=2, learning_rate=0.3)
+    head = start(passes="auto", patience=2, learning_rate=0.3, averaging=averaging)
     end = Course.of(head.config.training, 200).end
     (outcome,) = scanner.segment([head], end, score=["a"])
     state = HeadState.from_bytes(outcome.state or b"")
@@ -156,9 +159,27 @@ def test_a_head_ends_when_it_has_learned_with_the_best_weights_that_it_had(
     assert isinstance(final, Final)
     assert (final.select.score, final.select.loss) == (outcome.found.score, outcome.found.loss)
     (there,) = scanner.segment([head], outcome.found.position, score=())
-    then = HeadState.from_bytes(there.state or b"").weights
-    assert all(torch.equal(tensor, then[name]) for name, tensor in state.best_weights.items())
-    assert not torch.equal(state.weights["branches.0.down_HA"], then["branches.0.down_HA"])
+    then = HeadState.from_bytes(there.state or b"")
+    judged = then.average if averaging else then.weights
+    assert all(torch.equal(tensor, judged[name]) for name, tensor in state.best_weights.items())
+    assert not torch.equal(state.weights["branches.0.down_HA"], then.weights["branches.0.down_HA"])
+
+
+def test_the_running_mean_of_weights_lags_by_what_a_step_leaves_of_it(stores: dict[str, Store]) -> None:
+    scanner, seen = Scanner(stores["one token"].path), []
+    head: bytes | Start = start(passes="auto", averaging=0.9, batch=16)
+    for step in range(1, 4):
+        (outcome,) = scanner.segment([head], step, score=())
+        head = outcome.state or b""
+        seen.append(HeadState.from_bytes(head))
+
+    name = "branches.0.down_HA"
+    for step, (before, after) in enumerate(pairwise(seen), start=2):
+        kept = min(0.9, (1 + step) / (10 + step))
+        mean = kept * before.average[name] + (1 - kept) * after.weights[name]
+        torch.testing.assert_close(after.average[name], mean)
+    (fixed,) = scanner.segment([start(passes=1)], 3, score=())
+    assert not HeadState.from_bytes(fixed.state or b"").average, "a fixed length ends with its last weights"
 
 
 @WHERE
