@@ -107,6 +107,8 @@ def _begin(
 ) -> Run:
     task = find_task(config.task)
     facts = place.call(survey_data, source)
+    for doubt in facts.doubts:
+        progress.say(doubt)
     settings = settle(config, task, encoder, place.hardware(), facts.digest)
     job = Job(
         source=source,

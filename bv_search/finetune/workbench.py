@@ -50,6 +50,8 @@ def finetune(config: FinetuneConfig, task: Task) -> Iterator[Event]:
     identity = identify(source)
     # not with the user's seed: extraction must withhold the same select rows
     dataset = load_dataset(task, config.data)
+    for doubt in dataset.doubts:
+        yield Said(text=doubt, stays=True)
     with shelf_locked(config.out):
         kept = find_kept(config, _settings_of(config, task, identity, dataset))
         for saved in kept.values():

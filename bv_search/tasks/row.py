@@ -65,6 +65,7 @@ class Dataset:
     """All splits of a task's data; equal digests mean equal rows in equal order."""
 
     splits: tuple[Split, ...]
+    doubts: tuple[str, ...] = ()  # what to know of the cuts before their scores are believed
 
     @property
     def digest(self) -> str:

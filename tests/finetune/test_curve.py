@@ -124,6 +124,17 @@ def test_a_stage_is_not_fine_tuned_again(configure: Configure, tmp_path: Path) -
     assert run(configure(encoder=str(untouched.path), out=tmp_path / "more"), QUIET)
 
 
+def test_a_cut_that_large_groups_spoil_is_told_once(configure: Configure, tmp_path: Path) -> None:
+    folder = tmp_path / "frequent"
+    folder.mkdir()
+    lines = [f"{n}\t{'the same' if n < 95 else n}\tthe other {n}\tentailment" for n in range(100)]
+    for name in ("train", "dev"):
+        (folder / f"{name}.tsv").write_text("\n".join(["index\tsentence1\tsentence2\tlabel", *lines]) + "\n")
+    told = io.StringIO()
+    run(configure(data=str(folder), fractions=(0.0, 0.1)), Progress(stream=told))
+    assert told.getvalue().count("select has 2 of 100 rows where 50 were wanted: ") == 1
+
+
 @pytest.mark.parametrize("task", ["squad2-span", "squad2-answerable"])
 def test_questions_on_passages_are_a_task_too(configure: Configure, generated_data: Path, task: str) -> None:
     (saved,) = run(configure(task=task, data=str(generated_data), fractions=(0.2,)), QUIET)
