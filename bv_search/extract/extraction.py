@@ -133,6 +133,8 @@ def _extract(run: Run, *, mend: bool) -> Manifest:
             folder.delete(WORK)
             return finished
     plan = make_plan(run, ours)
+    if (doubt := plan.placement.doubt) is not None:
+        run.progress.say(doubt)
     done = encode(run, plan, find_done(run, plan))
     manifest = assemble(run, plan, done)
     folder.sweep()

@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bv_search.tasks.evaluation import Evaluation
-from bv_search.tasks.passage import Window, cutter, tokenise
+from bv_search.tasks.passage import Tokens, Window, cutter, tokenise
 from bv_search.tasks.row import Row
 from bv_search.tasks.squad_score import mean_f1, score_text, span_metrics
-from bv_search.tasks.task import Kind, Logits, Task, row_codes
+from bv_search.tasks.task import Kind, Logits, Placement, Task, row_codes
 from bv_search.tasks.window import Tokenizer, Windows, flat_column
 
 LONGEST_ANSWER = 30  # tokens
@@ -43,6 +44,7 @@ class SpanTask(Task):
         for row in rows:
             passage = row.text_b or ""
             golds = None if row.answers is None else [answer.text for answer in row.answers]
+            answer = answer_tokens(row, passages[passage])
             for number, window in enumerate(cut(questions[row.text_a], passages[passage])):
                 table.ids.append(f"{row.id}#{number}")
                 table.rows.append(row.id)
@@ -51,13 +53,21 @@ class SpanTask(Task):
                 table.type_ids.append(window.type_ids)
                 table.starts.append(window.starts)
                 table.ends.append(window.ends)
-                table.labels.append(label_of(row, window))
+                table.labels.append(label_of(row, answer, window))
                 table.passages.append(passage)
                 table.golds.append(golds)
         return table.table()
 
     def labelled(self, index: pa.Table) -> bool:
         return bool(index["golds"].null_count == 0)
+
+    def placement(self, index: pa.Table) -> Placement:
+        assert self.labelled(index), "of answers that are known"
+        codes_W, _ = row_codes(index)
+        has_answer_W = pc.list_value_length(index["golds"]).to_numpy() > 0
+        has_place_W = flat_column(index, "label").reshape(-1, 2)[:, 1] > 0
+        answers, placed = set(codes_W[has_answer_W]), set(codes_W[has_place_W])
+        return Placement(answers=len(answers), lost=len(answers - placed))
 
     def evaluate(self, index: pa.Table, logits: Sequence[Logits]) -> Evaluation:
         self._require_labels(index)
@@ -84,21 +94,21 @@ class SpanTask(Task):
         ]
 
 
-def label_of(row: Row, window: Window) -> list[float]:
-    """The first and last token of the row's first answer in this window; [] for a row without a label."""
+def answer_tokens(row: Row, passage: Tokens) -> range:
+    """The tokens of the row's first answer; of what the tokenizer drops at its edges, those next to it."""
+    if not row.answers:
+        return range(0)
+    text, start = row.answers[0].text, row.answers[0].start
+    first = start + len(text) - len(text.lstrip())
+    return passage.touching(first, first + len(text.strip()))
+
+
+def label_of(row: Row, answer: range, window: Window) -> list[float]:
+    """The first and last token of the answer in this window; [] for a row without a label."""
     if row.answers is None:
         return []
-    if not row.answers:
-        return NO_ANSWER
-    text = row.answers[0].text
-    first_character = row.answers[0].start + len(text) - len(text.lstrip())
-    end_character = first_character + len(text.strip())
-    inside = np.flatnonzero(window.starts >= 0)
-    starts, ends = window.starts[inside], window.ends[inside]
-    first = int(np.searchsorted(ends, first_character, side="right"))
-    last = int(np.searchsorted(starts, end_character, side="left")) - 1
-    whole = first <= last < len(inside) and starts[first] <= first_character and end_character <= ends[last]
-    return [float(inside[first]), float(inside[last])] if whole else NO_ANSWER
+    place = window.place(answer)
+    return NO_ANSWER if place is None else [float(token) for token in place]
 
 
 @dataclass(frozen=True, kw_only=True)

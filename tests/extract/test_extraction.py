@@ -1,6 +1,7 @@
 """What extraction writes: every window at its place, in the seeded order, as the encoder alone gives it."""
 
 import io
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -140,6 +141,23 @@ def test_spans_keep_all_tokens_and_an_encoder_that_predicts_nothing_has_no_basel
     train = store.split("train")
     assert train.lengths.tolist() == train.index["length"].to_pylist()
     assert result.tokens == store.manifest.stored_tokens
+
+
+def test_answers_that_are_lost_to_the_tokenizer_are_told(
+    config: Callable[..., ExtractConfig], tiny_encoder: Path, generated_data: Path, lossy_data: Path
+) -> None:
+    told = {}
+    for data in (generated_data, lossy_data):
+        stream = io.StringIO()
+        changes = {
+            "task": "squad2-span",
+            "encoder": str(tiny_encoder),
+            "out": f"{config().out}-{data.parent.name}",
+        }
+        run(config(data=str(data), **changes), Progress(stream=stream))
+        told[data] = stream.getvalue()
+    assert re.search(r"^1 of \d+ answers could not be placed in any window: ", told[lossy_data], re.MULTILINE)
+    assert "could not be placed" not in told[generated_data]
 
 
 def test_the_same_command_again_finds_all_done(extract: Extract) -> None:

@@ -1,4 +1,5 @@
 import io
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -133,6 +134,12 @@ def test_a_cut_that_large_groups_spoil_is_told_once(configure: Configure, tmp_pa
     told = io.StringIO()
     run(configure(data=str(folder), fractions=(0.0, 0.1)), Progress(stream=told))
     assert told.getvalue().count("select has 2 of 100 rows where 50 were wanted: ") == 1
+
+
+def test_answers_that_are_lost_to_the_tokenizer_are_told(configure: Configure, lossy_data: Path) -> None:
+    told = io.StringIO()
+    run(configure(task="squad2-span", data=str(lossy_data), fractions=(0.1,)), Progress(stream=told))
+    assert re.search(r"^1 of \d+ answers could not be placed in any window: ", told.getvalue(), re.MULTILINE)
 
 
 @pytest.mark.parametrize("task", ["squad2-span", "squad2-answerable"])

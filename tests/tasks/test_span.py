@@ -1,18 +1,30 @@
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from tokenizers.normalizers import Replace, Sequence
 
 from bv_search.errors import DataError
 from bv_search.tasks import TASKS, Row
 from bv_search.tasks.span import LONGEST_ANSWER, SpanTask, best_spans
+from bv_search.tasks.task import Placement
 
 SPAN = TASKS["squad2-span"]
 PASSAGE = "The museum of Arkel was founded in 1887 by the painter Ysolde Brandt, near the old harbour."
 
 Ask = Callable[..., Row]
+
+
+@pytest.fixture(scope="module")
+def quoteless(wordpiece: Any) -> Any:
+    """Drops typographic quotes, as others drop accents and signs without width."""
+    copy = deepcopy(wordpiece)
+    drop = [Replace("“", ""), Replace("”", "")]
+    copy.backend_tokenizer.normalizer = Sequence([*drop, wordpiece.backend_tokenizer.normalizer])
+    return copy
 
 
 def short_windows(max_length: int, stride: int) -> SpanTask:
@@ -43,6 +55,42 @@ def test_spaces_around_an_answer_do_not_move_its_label(ask: Ask, wordpiece: Any)
     window = SPAN.windows([ask("When?", PASSAGE, " 1887 ")], wordpiece).to_pylist()[0]
     assert text_at(window, *window["label"]) == "1887"
     assert window["golds"] == [" 1887 "]
+
+
+@pytest.mark.parametrize(
+    ("answer", "marked"),
+    [
+        ("Beyonce\u0301", "Beyonce"),  # an accent of its own, as NFD has it
+        ("\u200bBeyonce\u0301\u200b", "Beyonce"),
+        ("“Beyonce\u0301”", "Beyonce"),
+        ("\u200ba star\u200b", "a star"),
+    ],
+)
+@pytest.mark.parametrize("max_length", [40, 386])
+def test_what_a_tokenizer_drops_at_its_edges_does_not_lose_an_answer(
+    ask: Ask, quoteless: Any, answer: str, marked: str, max_length: int
+) -> None:
+    passage = "It was “Beyonce\u0301” who, \u200bBeyonce\u0301\u200b, became \u200ba star\u200b of the time."
+    windows = short_windows(max_length, 15).windows([ask("Who?", passage, answer)], quoteless)
+    found = {text_at(window, *window["label"]) for window in windows.to_pylist() if window["label"][1]}
+    assert found == {marked}
+    assert SPAN.placement(windows) == Placement(answers=1, lost=0)
+
+
+def test_answers_that_no_window_holds_are_counted(ask: Ask, wordpiece: Any) -> None:
+    task = short_windows(20, 5)
+    rows = [
+        ask("When?", PASSAGE * 2, "1887", id="short"),
+        ask("What?", PASSAGE * 2, PASSAGE, id="longer than a window"),
+        ask("Which?", PASSAGE + "\u200b", "\u200b", id="of nothing that is kept"),
+        ask("Why?", PASSAGE, id="none"),
+    ]
+    placement = task.placement(task.windows(rows, wordpiece))
+    assert placement == Placement(answers=3, lost=2)
+    assert (
+        placement.doubt == "2 of 3 answers could not be placed in any window: training takes them for none."
+    )
+    assert task.placement(task.windows(rows[:1], wordpiece)).doubt is None
 
 
 @pytest.mark.parametrize("max_length", range(12, 32))
