@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.passage import Tokens, Window, cutter, tokenise
 from bv_search.tasks.row import Row
-from bv_search.tasks.squad_score import mean_f1, score_text, span_metrics
+from bv_search.tasks.squad_score import F1, mean_f1, score_text, span_metrics
 from bv_search.tasks.task import Kind, Logits, Placement, Task, row_codes
 from bv_search.tasks.window import Tokenizer, Windows, flat_column
 
@@ -45,10 +45,12 @@ class SpanTask(Task):
             passage = row.text_b or ""
             golds = None if row.answers is None else [answer.text for answer in row.answers]
             answer = answer_tokens(row, passages[passage])
+            key, group = row.key, row.group_key
             for number, window in enumerate(cut(questions[row.text_a], passages[passage])):
                 table.ids.append(f"{row.id}#{number}")
                 table.rows.append(row.id)
-                table.keys.append(row.key)
+                table.keys.append(key)
+                table.groups.append(group)
                 table.token_ids.append(window.token_ids)
                 table.type_ids.append(window.type_ids)
                 table.starts.append(window.starts)
@@ -77,7 +79,13 @@ class SpanTask(Task):
         outcome = np.array(scored, dtype=np.float64).reshape(-1, 3)
         metrics = span_metrics(outcome)
         return Evaluation(
-            rows=best.rows, outcome=outcome, metrics=metrics, score=metrics[self.metric], score_of=mean_f1
+            rows=best.rows,
+            groups=index["group"].to_numpy()[best.first_window],
+            outcome=outcome,
+            metrics=metrics,
+            score=metrics[self.metric],
+            score_of=mean_f1,
+            mean_of=outcome[:, F1],
         )
 
     def answers(self, index: pa.Table, logits: Sequence[Logits]) -> list[dict[str, Any]]:

@@ -199,13 +199,13 @@ def test_windows_follow_their_schema_and_their_rows(
 ) -> None:
     assert index.schema == WINDOW_SCHEMA
     assert list(dict.fromkeys(index["row"].to_pylist())) == [row.id for row in rows]
-    keys = {row.id: row.key for row in rows}
+    keys = {row.id: (row.key, row.group_key) for row in rows}
     counts: dict[str, int] = {}
     for window in index.to_pylist():
         number = counts.get(window["row"], 0)
         counts[window["row"]] = number + 1
         assert window["id"] == f"{window['row']}#{number}"
-        assert window["key"] == keys[window["row"]]
+        assert (window["key"], window["group"]) == keys[window["row"]]
         assert 0 < window["length"] <= task.max_length
         assert window["length"] == len(window["token_ids"]) == len(window["type_ids"])
 
@@ -243,6 +243,15 @@ def test_an_interval_holds_the_score(task: Task, index: pa.Table) -> None:
     assert low <= evaluation.score <= high
     assert low < high
     assert evaluation.interval(samples=300) == (low, high)
+
+
+def test_an_evaluation_knows_which_rows_belong_together(
+    task: Task, rows: tuple[Row, ...], index: pa.Table
+) -> None:
+    evaluation = task.evaluate(index, noise(task, index, 0))
+    assert evaluation.groups.tolist() == [row.group_key for row in rows]
+    if evaluation.mean_of is not None:
+        assert evaluation.mean_of.mean() == pytest.approx(evaluation.score)
 
 
 def test_noise_is_worse_than_knowledge_and_no_better_than_itself(task: Task, index: pa.Table) -> None:
