@@ -12,7 +12,7 @@ import pyarrow as pa
 from bv_search.tasks.evaluation import Evaluation, Outcome
 from bv_search.tasks.metrics import CLASS_METRICS, VALUE_METRICS
 from bv_search.tasks.passage import cutter, tokenise
-from bv_search.tasks.row import Row
+from bv_search.tasks.row import Row, text_key
 from bv_search.tasks.task import Kind, Logits, Task, row_codes
 from bv_search.tasks.window import Ints, Tokenizer, Windows, flat_column, require_fast
 
@@ -32,6 +32,7 @@ class OneWindowTask(Task):
         table.rows = [row.id for row in rows]
         table.keys = [row.key for row in rows]
         table.groups = [row.group_key for row in rows]
+        table.texts = [text_key(row.text_a, row.text_b) for row in rows]
         table.labels = [[] if row.label is None else [row.label] for row in rows]
         return table.table()
 

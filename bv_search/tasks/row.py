@@ -55,6 +55,11 @@ class Row:
         return _digest(self.group or self.id)
 
 
+def text_key(*texts: str | None) -> int:
+    """What is read, as 64 bits: the same wherever it stands and whatever its label."""
+    return _digest(texts)
+
+
 def _digest(value: object) -> int:
     return int(xxhash.xxh3_64_intdigest(json.dumps(value, ensure_ascii=True).encode()))
 

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.passage import Tokens, Window, cutter, tokenise
-from bv_search.tasks.row import Row
+from bv_search.tasks.row import Row, text_key
 from bv_search.tasks.squad_score import F1, mean_f1, score_text, span_metrics
 from bv_search.tasks.task import Kind, Logits, Placement, Task, row_codes
 from bv_search.tasks.window import Tokenizer, Windows, flat_column
@@ -45,12 +45,13 @@ class SpanTask(Task):
             passage = row.text_b or ""
             golds = None if row.answers is None else [answer.text for answer in row.answers]
             answer = answer_tokens(row, passages[passage])
-            key, group = row.key, row.group_key
+            key, group, text = row.key, row.group_key, text_key(passage)
             for number, window in enumerate(cut(questions[row.text_a], passages[passage])):
                 table.ids.append(f"{row.id}#{number}")
                 table.rows.append(row.id)
                 table.keys.append(key)
                 table.groups.append(group)
+                table.texts.append(text)
                 table.token_ids.append(window.token_ids)
                 table.type_ids.append(window.type_ids)
                 table.starts.append(window.starts)

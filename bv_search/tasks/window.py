@@ -23,6 +23,7 @@ WINDOW_SCHEMA = pa.schema(
         ("row", pa.string()),
         ("key", pa.uint64()),  # Row.key
         ("group", pa.uint64()),  # Row.group_key
+        ("text", pa.uint64()),  # text_key of what is read: of spans the passage, else all texts of the row
         ("token_ids", pa.list_(pa.int32())),
         ("type_ids", pa.list_(pa.int8())),
         ("length", pa.int32()),  # tokens, special ones included
@@ -64,6 +65,7 @@ class Windows:
     rows: list[str] = field(default_factory=list)
     keys: list[int] = field(default_factory=list)
     groups: list[int] = field(default_factory=list)  # none: each row is by itself
+    texts: list[int] = field(default_factory=list)  # none: each row has its own
     token_ids: list[Ints] = field(default_factory=list)
     type_ids: list[Ints] = field(default_factory=list)
     labels: list[list[float]] = field(default_factory=list)
@@ -81,6 +83,7 @@ class Windows:
             "row": pa.array(self.rows, pa.string()),
             "key": pa.array(np.array(self.keys, dtype=np.uint64)),
             "group": pa.array(np.array(self.groups or self.keys, dtype=np.uint64)),
+            "text": pa.array(np.array(self.texts or self.keys, dtype=np.uint64)),
             "token_ids": _lists(self.token_ids, np.int32),
             "type_ids": _lists(self.type_ids, np.int8),
             "length": pa.array(np.array([len(ids) for ids in self.token_ids], dtype=np.int32)),

@@ -3,6 +3,7 @@
 import json
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -216,6 +217,18 @@ def test_only_spans_carry_their_passage(task: Task, index: pa.Table) -> None:
     if task.kind is Kind.SPAN:
         for window in index.to_pylist():
             assert len(window["starts"]) == len(window["ends"]) == window["length"]
+
+
+def test_windows_of_one_text_are_known_whatever_is_asked_of_it(
+    task: Task, rows: tuple[Row, ...], tokenizer: Any
+) -> None:
+    same = replace(rows[0], id="same", label=None, answers=None, group="elsewhere")
+    asked = replace(same, id="asked", text_a="What else?")
+    other = replace(same, id="other", text_a="Something", text_b=None if same.text_b is None else "else")
+    windows = task.windows([rows[0], same, asked, other], tokenizer)
+    of_row = dict(zip(windows["row"].to_pylist(), windows["text"].to_pylist(), strict=True))
+    assert of_row["same"] == of_row[rows[0].id] != of_row["other"]
+    assert (of_row["asked"] == of_row["same"]) is (task.kind is Kind.SPAN)
 
 
 def test_no_rows_are_no_windows(task: Task, tokenizer: Any) -> None:
