@@ -3,6 +3,7 @@
 Shapes: T tokens of several windows back to back, R rows.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -134,18 +135,22 @@ class BestSpans:
 
     def texts(self, index: pa.Table) -> list[str]:
         """The answer of every row, empty where no answer scores at least as well as the best span."""
-        passages = index["passage"].combine_chunks().take(pa.array(self.window)).to_pylist()
         answered = self.score > self.null
-        return [
-            passage[start:end] if yes else ""
-            for passage, start, end, yes in zip(passages, self.start, self.end, answered, strict=True)
-        ]
+        return [text if yes else "" for text, yes in zip(self.spans(index), answered, strict=True)]
+
+    def spans(self, index: pa.Table) -> list[str]:
+        """The best span of every row, whether or not it is the answer."""
+        places = zip(_passages(index, self.window), self.start, self.end, strict=True)
+        return [passage[start:end] for passage, start, end in places]
 
 
-def best_spans(index: pa.Table, logits: Sequence[Logits]) -> BestSpans:
+def best_spans(
+    index: pa.Table, logits: Sequence[Logits], *, other_than: Sequence[str] | None = None
+) -> BestSpans:
     """Every start with every end up to 30 tokens on, for all windows of all rows at once.
 
     No threshold is tuned: "no answer" is the score of the first token, at its lowest over the windows.
+    With `other_than`, one text a row, spans of that text are left out, wherever it stands.
     """
     codes_W, rows = row_codes(index)
     lengths_W = index["length"].to_numpy()
@@ -160,24 +165,50 @@ def best_spans(index: pa.Table, logits: Sequence[Logits]) -> BestSpans:
     starts_T = flat_column(index, "starts")
     inside = np.flatnonzero(starts_T >= 0)
     window_P = np.repeat(np.arange(len(lengths_W)), lengths_W)[inside]  # P: passage tokens only
-    score_P, last_P = _best_ends(flat_T2[inside], window_P)
+    starts_P, ends_P = starts_T[inside], flat_column(index, "ends")[inside]
+    first_window = np.unique(codes_W, return_index=True)[1]
+    barred_P = None
+    if other_than is not None:
+        passages = _passages(index, first_window)
+        barred_P = _barred_ends(passages, other_than, codes_W[window_P], starts_P)
+    score_P, last_P = _best_ends(flat_T2[inside], window_P, ends_P, barred_P)
     chosen = _argmax_by_row(score_P, codes_W[window_P], len(rows))
     found = chosen >= 0
     chosen_found = chosen[found]
 
-    first_window = np.unique(codes_W, return_index=True)[1]
     window, score = first_window.copy(), np.full(len(rows), -np.inf, dtype=np.float32)
     start, end = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
     window[found], score[found] = window_P[chosen_found], score_P[chosen_found]
-    start[found] = starts_T[inside][chosen_found]
-    end[found] = flat_column(index, "ends")[inside][last_P[chosen_found]]
+    start[found] = starts_P[chosen_found]
+    end[found] = ends_P[last_P[chosen_found]]
     return BestSpans(
         rows=rows, first_window=first_window, window=window, start=start, end=end, score=score, null=null
     )
 
 
-def _best_ends(logits_P2: Floats, window_P: Places) -> tuple[Floats, Places]:
-    """For every start the score and place of its best end; both stay in one window."""
+def _passages(index: pa.Table, windows: Places) -> list[str]:
+    passages: list[str] = index["passage"].combine_chunks().take(pa.array(windows)).to_pylist()
+    return passages
+
+
+def _barred_ends(passages: Sequence[str], texts: Sequence[str], row_P: Places, starts_P: Places) -> Places:
+    """For every start the character where its row's text would end, or -1 where it does not begin there."""
+    width = 1 + max(map(len, passages))
+    begins = [
+        row * width + match.start()
+        for row, (text, passage) in enumerate(zip(texts, passages, strict=True))
+        if text
+        for match in re.finditer(f"(?={re.escape(text)})", passage)
+    ]
+    lengths_R = np.array([len(text) for text in texts], dtype=np.int64)
+    begins_P = np.isin(row_P * width + starts_P, np.array(begins, dtype=np.int64))
+    return np.where(begins_P, starts_P + lengths_R[row_P], -1)
+
+
+def _best_ends(
+    logits_P2: Floats, window_P: Places, ends_P: Places, barred_P: Places | None
+) -> tuple[Floats, Places]:
+    """For every start the score and place of its best end, which is not barred; both stay in one window."""
     start_P, end_P = logits_P2[:, 0].copy(), logits_P2[:, 1].copy()
     count = len(start_P)
     best_P = np.full(count, -np.inf, dtype=np.float32)
@@ -185,6 +216,8 @@ def _best_ends(logits_P2: Floats, window_P: Places) -> tuple[Floats, Places]:
     for distance in range(min(LONGEST_ANSWER, count)):
         upto = count - distance
         better = (end_P[distance:] > best_P[:upto]) & (window_P[distance:] == window_P[:upto])
+        if barred_P is not None:
+            better &= ends_P[distance:] != barred_P[:upto]
         places = np.flatnonzero(better)
         best_P[places] = end_P[places + distance]
         last_P[places] = places + distance

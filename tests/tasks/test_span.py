@@ -115,12 +115,14 @@ def test_unanswerable_and_unlabelled_rows_differ(ask: Ask, wordpiece: Any) -> No
     assert [(window["label"], window["golds"]) for window in windows] == [([0.0, 0.0], []), ([], None)]
 
 
-def brute_force(window: dict[str, Any], logits: np.ndarray) -> tuple[float, str]:
+def brute_force(
+    window: dict[str, Any], logits: np.ndarray, other_than: str | None = None
+) -> tuple[float, str]:
     best = (-np.inf, "")
     places = [place for place, start in enumerate(window["starts"]) if start >= 0]
     for first in places:
         for last in places:
-            if first <= last < first + LONGEST_ANSWER:
+            if first <= last < first + LONGEST_ANSWER and text_at(window, first, last) != other_than:
                 score = float(np.float32(logits[first, 0]) + np.float32(logits[last, 1]))
                 best = max(best, (score, text_at(window, first, last)))
     return best
@@ -145,6 +147,23 @@ def test_answers_are_those_of_trying_every_span(ask: Ask, wordpiece: Any) -> Non
         assert found[row.id]["no_answer"] == pytest.approx(null)
         assert found[row.id]["prediction"] == ("" if null >= score else text)
     assert 0 < refused < len(rows)
+
+
+def test_the_best_other_span_is_that_of_trying_every_one(ask: Ask, wordpiece: Any) -> None:
+    task = short_windows(32, 10)
+    rows = [ask(f"Question {n}?", PASSAGE * (1 + n % 3), "1887", id=f"q{n}") for n in range(12)]
+    index = task.windows(rows, wordpiece)
+    rng = np.random.default_rng(1)
+    logits = [rng.normal(size=(n, 2)).astype(np.float32) for n in index["length"].to_pylist()]
+    first = best_spans(index, logits).spans(index)
+    second = best_spans(index, logits, other_than=first)
+    windows = list(zip(index.to_pylist(), logits, strict=True))
+    for row, text, other, score in zip(rows, first, second.spans(index), second.score, strict=True):
+        tried = [brute_force(w, one, other_than=text) for w, one in windows if w["row"] == row.id]
+        assert (score, other) == (pytest.approx(max(tried)[0]), max(tried)[1])
+        assert other != text
+    nothing = best_spans(index, logits, other_than=[""] * len(rows))
+    assert nothing.spans(index) == first
 
 
 def test_an_answer_lies_in_one_window_and_in_the_passage(ask: Ask, wordpiece: Any) -> None:
