@@ -1,6 +1,8 @@
 """What all tests share: one thread per process, no network, real but small data, a real but tiny encoder."""
 
+import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -81,6 +83,19 @@ def generated_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
         tmp_path_factory.mktemp("generated") / "data",
         TextSettings(train_passages=60, dev_passages=20, questions=4, seed=0),
     )
+
+
+@pytest.fixture(scope="session")
+def lossy_data(generated_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with one answer, of a training question, that no tokenizer keeps anything of."""
+    folder = shutil.copytree(generated_data, tmp_path_factory.mktemp("lossy") / "data")
+    data = json.loads((folder / "train.json").read_text())
+    paragraph = data["data"][0]["paragraphs"][0]
+    answer = {"text": "\u200b", "answer_start": len(paragraph["context"])}
+    paragraph["context"] += "\u200b"
+    paragraph["qas"][0] |= {"answers": [answer], "is_impossible": False}
+    (folder / "train.json").write_text(json.dumps(data))
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -119,6 +119,8 @@ def _row(name: str, length: int) -> dict[str, Any]:
         "id": f"{name}#0",
         "row": name,
         "key": abs(hash(name)) % 2**63,
+        "group": abs(hash(name)) % 2**63,
+        "text": abs(hash(name)) % 2**63,
         "token_ids": [1] * length,
         "type_ids": [0] * length,
         "length": length,

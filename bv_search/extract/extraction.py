@@ -107,6 +107,8 @@ def _begin(
 ) -> Run:
     task = find_task(config.task)
     facts = place.call(survey_data, source)
+    for doubt in facts.doubts:
+        progress.say(doubt)
     settings = settle(config, task, encoder, place.hardware(), facts.digest)
     job = Job(
         source=source,
@@ -131,6 +133,8 @@ def _extract(run: Run, *, mend: bool) -> Manifest:
             folder.delete(WORK)
             return finished
     plan = make_plan(run, ours)
+    if (doubt := plan.placement.doubt) is not None:
+        run.progress.say(doubt)
     done = encode(run, plan, find_done(run, plan))
     manifest = assemble(run, plan, done)
     folder.sweep()

@@ -18,6 +18,7 @@ from bv_search.store.layout import BlockPlan, cut_blocks, index_file, plan_block
 from bv_search.store.manifest import FileEntry
 from bv_search.store.strict import Mismatch, decode
 from bv_search.store.writer import write_file
+from bv_search.tasks.task import Placement
 from bv_search.tasks.window import WINDOW_SCHEMA
 
 PLAN_FILE = f"{WORK}/plan.json"
@@ -31,6 +32,7 @@ class SplitPlan:
     index: FileEntry
     blocks: tuple[BlockPlan, ...]
     encoded_tokens: int
+    placement: Placement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +49,11 @@ class Plan:
                 yield BlockTask(
                     split=name, role=split.role, number=block.number, index_digest=split.index.digest
                 )
+
+    @property
+    def placement(self) -> Placement:
+        """Of the answers of all splits."""
+        return sum((split.placement for split in self.splits.values()), Placement())
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -91,6 +98,7 @@ def plan_split(
         index=write_file(job.folder, index_file(facts.name), index_bytes(index, blocks)),
         blocks=tuple(blocks),
         encoded_tokens=int(encoded.sum()),
+        placement=job.task.placement(windows),
     )
 
 

@@ -27,6 +27,7 @@ class DataFacts:
 
     digest: str
     splits: tuple[SplitFacts, ...]
+    doubts: tuple[str, ...]
 
     @property
     def names(self) -> list[str]:
@@ -36,7 +37,7 @@ class DataFacts:
 def survey_data(source: Source) -> DataFacts:
     dataset = _dataset(source)
     splits = (SplitFacts(name=each.name, role=str(each.role), rows=len(each.rows)) for each in dataset.splits)
-    return DataFacts(digest=dataset.digest, splits=tuple(splits))
+    return DataFacts(digest=dataset.digest, splits=tuple(splits), doubts=dataset.doubts)
 
 
 def _dataset(source: Source) -> Dataset:

@@ -28,7 +28,7 @@ from bv_search.finetune.shelf import SavedStage, Settings, find_kept, shelf_lock
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Dataset, Role
-from bv_search.tasks.task import Task
+from bv_search.tasks.task import Placement, Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +50,8 @@ def finetune(config: FinetuneConfig, task: Task) -> Iterator[Event]:
     identity = identify(source)
     # not with the user's seed: extraction must withhold the same select rows
     dataset = load_dataset(task, config.data)
+    for doubt in dataset.doubts:
+        yield Said(text=doubt, stays=True)
     with shelf_locked(config.out):
         kept = find_kept(config, _settings_of(config, task, identity, dataset))
         for saved in kept.values():
@@ -107,6 +109,9 @@ class _Bench:
         yield Said(text=f"tokenising {self.dataset_size()} rows", stays=False)
         windows = self._windows(Role.TRAIN, checkpoint)
         held = {role: self._windows(role, checkpoint) for role in (Role.SELECT, Role.REPORT)}
+        placements = (self.task.placement(each) for each in (windows, *held.values()))
+        if (doubt := sum(placements, Placement()).doubt) is not None:
+            yield Said(text=doubt, stays=True)
         keys = windows.column("key").to_numpy()
         clock = Clock()
         for step in train(checkpoint.model, self.task, windows, self._training(), fractions):

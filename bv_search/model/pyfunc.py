@@ -47,11 +47,18 @@ def rows_of_table(task: Task, table: pd.DataFrame) -> list[Row]:
             expected=", ".join(names),
             found=", ".join(map(str, table.columns)),
         )
-    columns = [[str(text) for text in table[name]] for name in names]
+    columns = [[_text(value, name, row) for row, value in table[name].items()] for name in names]
     return [
         Row(id=str(number), text_a=texts[0], text_b=texts[1] if len(texts) > 1 else None)
         for number, texts in enumerate(zip(*columns, strict=True))
     ]
+
+
+def _text(value: object, column: str, row: object) -> str:
+    """A missing text comes as None or as a number that is none, and as words either would be answered."""
+    if not isinstance(value, str):
+        raise DataError(f"the column {column!r} holds no text", where=f"row {row}", found=repr(value)[:60])
+    return value
 
 
 set_model(Answerer())

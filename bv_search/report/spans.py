@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from bv_search.model.standings import Standing
+from bv_search.model.standings import Logits, Standing
 from bv_search.report.facts import Facts
 from bv_search.scan.ladder import ENCODER
-from bv_search.tasks.span import best_spans
+from bv_search.tasks.span import BestSpans, best_spans
 from bv_search.tasks.squad_score import EXACT, HAS_ANSWER, score_text
 from bv_search.tasks.task import Kind
 
@@ -23,7 +23,7 @@ class SpanFacts:
     has_answer: float | None  # exact match on questions with an answer
     no_answer: float | None  # … and without
     silent: float | None  # of wrong ones with an answer: said that there is none
-    second: float | None  # of all wrong ones: the second choice would have been right
+    second: float | None  # of all wrong ones: the best span of another text would have been right
     alone: int | None  # right where the encoder is wrong
     lost: int | None  # wrong where the encoder is right
     alone_words: float | None  # mean words of the passages of those
@@ -51,7 +51,7 @@ def _facts_of(standing: Standing, index: pa.Table, theirs: np.ndarray | None) ->
         has_answer=_share(right[answered]),
         no_answer=_share(right[~answered]),
         silent=_share(silent[answered & ~right]),
-        second=_share(_second_right(standing, index)[~right]),
+        second=_share(second_right(index, standing.logits, best)[~right]),
         alone=_count(alone),
         lost=_count(lost),
         alone_words=_mean(words, alone),
@@ -59,17 +59,13 @@ def _facts_of(standing: Standing, index: pa.Table, theirs: np.ndarray | None) ->
     )
 
 
-def _second_right(standing: Standing, index: pa.Table) -> np.ndarray:
-    """Whether the runner-up of "no answer" and the best span would have been exactly right."""
-    best = best_spans(index, standing.logits)
+def second_right(index: pa.Table, logits: Logits, best: BestSpans) -> np.ndarray:
+    """Whether the best span of another text than the answer would have been exactly right."""
+    second = best_spans(index, logits, other_than=best.texts(index))
     golds = index["golds"].combine_chunks().take(pa.array(best.first_window)).to_pylist()
-    passages = index["passage"].combine_chunks().take(pa.array(best.window)).to_pylist()
-    found = []
-    for number, (gold, passage) in enumerate(zip(golds, passages, strict=True)):
-        said_none = best.score[number] <= best.null[number]
-        second = passage[best.start[number] : best.end[number]] if said_none else ""
-        found.append(score_text(second, gold)[EXACT] == 1.0)
-    return np.array(found, dtype=bool)
+    scored = [score_text(text, gold) for text, gold in zip(second.spans(index), golds, strict=True)]
+    right: np.ndarray = np.array(scored)[:, EXACT] == 1.0
+    return right & (second.score > -np.inf)
 
 
 def _passage_words(index: pa.Table, rows: np.ndarray) -> np.ndarray:

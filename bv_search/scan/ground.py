@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from bv_search.heads.config import HeadShape
+from bv_search.store.doubts import HELD, doubts_of_rows
 from bv_search.store.store import Store, StoreSplit
 from bv_search.tasks.row import Role
 from bv_search.tasks.task import Kind
@@ -30,7 +31,7 @@ def role_index(store: Store, role: Role | str, columns: Sequence[str] = SCORING)
 def doubts(store: Store) -> list[str]:
     """Why scores may be too good: hidden states of a row that the encoder was trained on know its answer."""
     found = []
-    for role in (Role.SELECT, Role.REPORT):
+    for role in HELD:
         splits = store.splits(role)
         if seen := sum(split.seen for split in splits):
             windows = sum(split.windows for split in splits)
@@ -38,7 +39,7 @@ def doubts(store: Store) -> list[str]:
                 f"The encoder was fine-tuned on {seen:,} of the {windows:,} windows of {role}: "
                 "scores on them are too good."
             )
-    return found
+    return [*found, *doubts_of_rows(store)]
 
 
 def head_shape(store: Store) -> HeadShape:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bv_search.errors import EncoderError
+from bv_search.store.doubts import doubts_of_rows
 from bv_search.store.folder import Folder, LocalFolder
 from bv_search.store.layout import MANIFEST
 from bv_search.store.manifest import Manifest
@@ -39,6 +40,7 @@ def describe(store: Store) -> dict[str, Any]:
         "size_over_padded_float32": round(size / _padded_bytes(manifest), 4),
         **_pass(store, payload),
         "splits": {name: _split(store, name) for name in manifest.splits},
+        "doubts": list(doubts_of_rows(store)),
     }
 
 
@@ -154,4 +156,4 @@ def render(info: dict[str, Any]) -> str:
         f"{split['blocks']:>5} blocks{_seen(split)}"
         for name, split in info["splits"].items()
     ]
-    return "\n".join(lines)
+    return "\n".join([*lines, *(f"  {doubt}" for doubt in info["doubts"])])

@@ -12,7 +12,7 @@ import pyarrow as pa
 from bv_search.tasks.evaluation import Evaluation, Outcome
 from bv_search.tasks.metrics import CLASS_METRICS, VALUE_METRICS
 from bv_search.tasks.passage import cutter, tokenise
-from bv_search.tasks.row import Row
+from bv_search.tasks.row import Row, text_key
 from bv_search.tasks.task import Kind, Logits, Task, row_codes
 from bv_search.tasks.window import Ints, Tokenizer, Windows, flat_column, require_fast
 
@@ -31,6 +31,8 @@ class OneWindowTask(Task):
         table.ids = [f"{row.id}#0" for row in rows]
         table.rows = [row.id for row in rows]
         table.keys = [row.key for row in rows]
+        table.groups = [row.group_key for row in rows]
+        table.texts = [text_key(row.text_a, row.text_b) for row in rows]
         table.labels = [[] if row.label is None else [row.label] for row in rows]
         return table.table()
 
@@ -94,8 +96,15 @@ class ClassificationTask(OneWindowTask):
         for number, split in enumerate(self.layout.report):
             if len(self.layout.report) > 1 and np.any(parts == number):
                 metrics[f"{self.metric}_{split}"] = CLASS_METRICS[self.metric](outcome[parts == number])
+        is_mean = self.metric == "accuracy" and len(self.layout.report) == 1
         return Evaluation(
-            rows=rows, outcome=outcome, metrics=metrics, score=metrics[self.metric], score_of=score_of
+            rows=rows,
+            groups=index["group"].to_numpy(),
+            outcome=outcome,
+            metrics=metrics,
+            score=metrics[self.metric],
+            score_of=score_of,
+            mean_of=(outcome[:, 0] == outcome[:, 1]).astype(np.float64) if is_mean else None,
         )
 
     def _parts(self, rows: Sequence[str]) -> Ints:
@@ -145,7 +154,12 @@ class RegressionTask(OneWindowTask):
         score_of = VALUE_METRICS[self.metric]
         metrics = {name: VALUE_METRICS[name](outcome) for name in (self.metric, *self.metrics)}
         return Evaluation(
-            rows=rows, outcome=outcome, metrics=metrics, score=metrics[self.metric], score_of=score_of
+            rows=rows,
+            groups=index["group"].to_numpy(),
+            outcome=outcome,
+            metrics=metrics,
+            score=metrics[self.metric],
+            score_of=score_of,
         )
 
     def answers(self, index: pa.Table, logits: Sequence[Logits]) -> list[dict[str, Any]]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from bv_search.errors import DataError
-from bv_search.tasks.cut import cut_rows
+from bv_search.tasks.cut import cut_rows, doubt_of_cut
 from bv_search.tasks.files import READERS
 from bv_search.tasks.hub import read_hub
 from bv_search.tasks.reading import read_file
@@ -23,18 +23,22 @@ def load_dataset(task: Task, data: str | None = None, *, seed: int = 0) -> Datas
     found = read_hub(task) if data is None else _read_local(task, Path(data))
     where = task.layout.hub if data is None else data
     train = found.pop("train")
+    doubts = []
     if not found:
         _require_groups(train, 3, where)
         train, found["dev"] = cut_rows(train, seed=seed, salt="dev")
+        doubts.append(_doubt("dev", train, found["dev"]))
     _require_groups(train, 2, where)
     train, select = cut_rows(train, seed=seed, salt="select")
+    doubts.append(_doubt("select", train, select))
     report = (Split(name=name, role=Role.REPORT, rows=rows) for name, rows in found.items())
     return Dataset(
         splits=(
             Split(name="train", role=Role.TRAIN, rows=train),
             Split(name="select", role=Role.SELECT, rows=select),
             *report,
-        )
+        ),
+        doubts=tuple(doubt for doubt in doubts if doubt is not None),
     )
 
 
@@ -101,6 +105,10 @@ def _read_files(task: Task, files: list[Path], split: str) -> tuple[Row, ...]:
     if len({row.id for row in rows}) < len(rows):
         raise DataError("the same id stands in two shards", where=files[0].parent)
     return tuple(rows)
+
+
+def _doubt(name: str, kept: tuple[Row, ...], withheld: tuple[Row, ...]) -> str | None:
+    return doubt_of_cut(name, (row.group for row in kept), (row.group for row in withheld))
 
 
 def _require_groups(rows: tuple[Row, ...], least: int, where: object) -> None:

@@ -1,16 +1,18 @@
 """Evaluations: what happened on every row, the figures made of it, and how far they can be trusted."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 Outcome = npt.NDArray[
     np.float64
 ]  # (rows, columns): columns are the kind's own, e.g. predicted and gold class
 ScoreOf = Callable[[Outcome], float]
+Counts = npt.NDArray[np.int64]
 
 INTERVAL = (2.5, 97.5)  # percentiles: 95 %
 
@@ -20,20 +22,20 @@ class Evaluation:
     """The outcome of every row, and the figures that summarise it; `score` is the task's own."""
 
     rows: tuple[str, ...]
+    groups: npt.NDArray[np.uint64]  # rows of one number share a passage or a text
     outcome: Outcome
     metrics: dict[str, float]
     score: float
     score_of: ScoreOf
+    mean_of: npt.NDArray[np.float64] | None = None  # of every row, where the score is their mean
 
     def interval(self, samples: int = 1000, seed: int = 0) -> tuple[float, float]:
-        """Where the score would fall, 95 times in 100, on other rows of the same kind."""
-        rng = np.random.default_rng(seed)
-        count = len(self.rows)
-        scores = [
-            self.score_of(self.outcome[rng.integers(count, size=count)]) if count else 0.0
-            for _ in range(samples)
-        ]
-        return _percentiles(scores)
+        """Where the score would fall, 95 times in 100, with other groups of rows drawn like these.
+
+        Questions on one passage are right or wrong together, so whole groups are drawn; where all rows
+        are of one group, rows are. It is about these rows only: not about another training.
+        """
+        return _percentiles(_resample([self], samples, seed)[:, 0])
 
 
 class Delta(NamedTuple):
@@ -59,28 +61,62 @@ class Delta(NamedTuple):
 
 
 def difference(ours: Evaluation, theirs: Evaluation, samples: int = 1000, seed: int = 0) -> Delta:
-    """`ours` minus `theirs`, with the 95 % interval of that difference on the same rows.
+    """`ours` minus `theirs`, with the 95 % interval of that difference on other groups of rows like these.
 
-    Paired: both are scored on the same resampled rows, so what makes a row hard for both cancels out.
+    Paired: both are scored on the same groups drawn, so what makes a row hard for both cancels out.
     """
-    other = _aligned(theirs, ours.rows)
-    rng = np.random.default_rng(seed)
-    count = len(ours.rows)
-    deltas = []
-    for _ in range(samples):
-        sample = rng.integers(count, size=count) if count else np.zeros(0, dtype=np.int64)
-        deltas.append(ours.score_of(ours.outcome[sample]) - theirs.score_of(other[sample]))
-    return Delta(ours.score - theirs.score, *_percentiles(deltas))
+    scores_S2 = _resample([ours, _aligned(theirs, ours.rows)], samples, seed)
+    return Delta(ours.score - theirs.score, *_percentiles(scores_S2[:, 0] - scores_S2[:, 1]))
 
 
-def _aligned(evaluation: Evaluation, rows: tuple[str, ...]) -> Outcome:
+def _aligned(evaluation: Evaluation, rows: tuple[str, ...]) -> Evaluation:
     if evaluation.rows == rows:
-        return evaluation.outcome
+        return evaluation
     place = {row: number for number, row in enumerate(evaluation.rows)}
     assert set(place) == set(rows), "a paired difference needs the same rows on both sides"
-    return evaluation.outcome[[place[row] for row in rows]]
+    order = [place[row] for row in rows]
+    mean_of = None if evaluation.mean_of is None else evaluation.mean_of[order]
+    return replace(
+        evaluation,
+        rows=rows,
+        groups=evaluation.groups[order],
+        outcome=evaluation.outcome[order],
+        mean_of=mean_of,
+    )
 
 
-def _percentiles(values: list[float]) -> tuple[float, float]:
+def _resample(evaluations: Sequence[Evaluation], samples: int, seed: int) -> npt.NDArray[np.float64]:
+    """Scores of evaluations of the same rows, (samples, evaluations), each sample of as many groups."""
+    codes_R = _codes(evaluations[0].groups)
+    count = int(codes_R.max()) + 1
+    scorers = [_scorer(evaluation, codes_R) for evaluation in evaluations]
+    scores = np.empty((samples, len(evaluations)))
+    rng = np.random.default_rng(seed)
+    for number in range(samples):
+        times_G = np.bincount(rng.integers(count, size=count), minlength=count)
+        scores[number] = [score(times_G) for score in scorers]
+    return scores
+
+
+def _codes(groups: npt.NDArray[np.uint64]) -> Counts:
+    """Groups by number, in the order of their first rows."""
+    encoded = pa.array(groups).dictionary_encode()
+    if len(encoded.dictionary) == 1:  # which would be drawn over and over
+        return np.arange(len(groups))
+    codes: Counts = encoded.indices.to_numpy().astype(np.int64)
+    return codes
+
+
+def _scorer(evaluation: Evaluation, codes_R: Counts) -> Callable[[Counts], float]:
+    """The score of a sample, given how often each group is in it."""
+    if evaluation.mean_of is not None:  # sums of the groups are enough
+        sums_G = np.bincount(codes_R, weights=evaluation.mean_of)
+        sizes_G = np.bincount(codes_R).astype(np.float64)
+        return lambda times_G: float((times_G @ sums_G) / (times_G @ sizes_G))
+    rows = np.arange(len(codes_R))
+    return lambda times_G: evaluation.score_of(evaluation.outcome[np.repeat(rows, times_G[codes_R])])
+
+
+def _percentiles(values: npt.NDArray[np.float64]) -> tuple[float, float]:
     low, high = np.percentile(values, INTERVAL)
     return float(low), float(high)

@@ -13,6 +13,8 @@ from bv_search.tasks.evaluation import Outcome
 
 Vector = npt.NDArray[np.float64]
 
+ROUNDING = 1e-12  # differences, as a share of the largest value, that are rounding alone
+
 
 def accuracy(outcome: Outcome) -> float:
     return float(np.mean(outcome[:, 0] == outcome[:, 1])) if len(outcome) else 0.0
@@ -45,6 +47,8 @@ def pearson(outcome: Outcome) -> float:
 
 
 def spearman(outcome: Outcome) -> float:
+    if _is_constant(outcome[:, 0]) or _is_constant(outcome[:, 1]):  # ranks would hide it
+        return 0.0
     return _correlation(_ranks(outcome[:, 0]), _ranks(outcome[:, 1]))
 
 
@@ -54,12 +58,17 @@ def pearson_spearman(outcome: Outcome) -> float:
 
 
 def _correlation(left: npt.NDArray[np.generic], right: npt.NDArray[np.generic]) -> float:
-    if not len(left):
-        return 0.0
     x, y = left.astype(np.float64), right.astype(np.float64)
+    if _is_constant(x) or _is_constant(y):
+        return 0.0
     x, y = x - x.mean(), y - y.mean()
     scale = float(np.sqrt(x @ x) * np.sqrt(y @ y))
     return float(x @ y) / scale if scale > 0 else 0.0
+
+
+def _is_constant(values: Vector) -> bool:
+    """Rounding alone would correlate: the mean of some tenths is a bit beside a tenth."""
+    return not len(values) or bool(np.ptp(values) <= ROUNDING * np.abs(values).max())
 
 
 def _ranks(values: Vector) -> Vector:

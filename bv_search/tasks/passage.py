@@ -25,6 +25,11 @@ class Tokens:
     starts: Ints
     ends: Ints
 
+    def touching(self, start: int, end: int) -> range:
+        """The tokens of the characters [start, end), as far as the tokenizer keeps these."""
+        first = np.searchsorted(self.ends, start, side="right")
+        return range(int(first), int(np.searchsorted(self.starts, end, side="left")))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Template:
@@ -48,6 +53,15 @@ class Window:
     type_ids: Ints
     starts: Ints
     ends: Ints
+    offset: int  # where its part of the passage begins
+    part: range  # the passage's tokens that it holds
+
+    def place(self, tokens: range) -> tuple[int, int] | None:
+        """Where the first and the last of these tokens of the passage stand, if it holds them all."""
+        if not tokens or tokens[0] not in self.part or tokens[-1] not in self.part:
+            return None
+        shift = self.offset - self.part.start
+        return tokens[0] + shift, tokens[-1] + shift
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +96,8 @@ class Cutter:
         starts[offset : offset + len(ids)] = passage.starts[part]
         ends[offset : offset + len(ids)] = passage.ends[part]
         types = np.repeat(np.array(template.types, dtype=np.int32), [len(piece) for piece in pieces])
-        return Window(token_ids=token_ids, type_ids=types, starts=starts, ends=ends)
+        held = range(part.start, part.start + len(ids))
+        return Window(token_ids=token_ids, type_ids=types, starts=starts, ends=ends, offset=offset, part=held)
 
 
 def cutter(tokenizer: Tokenizer, max_length: int, stride: int = 0) -> Cutter:

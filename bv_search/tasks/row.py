@@ -47,8 +47,21 @@ class Row:
     def key(self) -> int:
         """What the row says, as 64 bits: the same wherever the row stands and whatever its id."""
         answers = None if self.answers is None else [(each.text, each.start) for each in self.answers]
-        text = json.dumps([self.text_a, self.text_b, self.label, answers], ensure_ascii=True)
-        return int(xxhash.xxh3_64_intdigest(text.encode()))
+        return _digest([self.text_a, self.text_b, self.label, answers])
+
+    @property
+    def group_key(self) -> int:
+        """Its group, as 64 bits; a row without one is by itself."""
+        return _digest(self.group or self.id)
+
+
+def text_key(*texts: str | None) -> int:
+    """What is read, as 64 bits: the same wherever it stands and whatever its label."""
+    return _digest(texts)
+
+
+def _digest(value: object) -> int:
+    return int(xxhash.xxh3_64_intdigest(json.dumps(value, ensure_ascii=True).encode()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +78,7 @@ class Dataset:
     """All splits of a task's data; equal digests mean equal rows in equal order."""
 
     splits: tuple[Split, ...]
+    doubts: tuple[str, ...] = ()  # what to know of the cuts before their scores are believed
 
     @property
     def digest(self) -> str:

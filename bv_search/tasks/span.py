@@ -3,6 +3,7 @@
 Shapes: T tokens of several windows back to back, R rows.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,12 +11,13 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bv_search.tasks.evaluation import Evaluation
-from bv_search.tasks.passage import Window, cutter, tokenise
-from bv_search.tasks.row import Row
-from bv_search.tasks.squad_score import mean_f1, score_text, span_metrics
-from bv_search.tasks.task import Kind, Logits, Task, row_codes
+from bv_search.tasks.passage import Tokens, Window, cutter, tokenise
+from bv_search.tasks.row import Row, text_key
+from bv_search.tasks.squad_score import F1, mean_f1, score_text, span_metrics
+from bv_search.tasks.task import Kind, Logits, Placement, Task, row_codes
 from bv_search.tasks.window import Tokenizer, Windows, flat_column
 
 LONGEST_ANSWER = 30  # tokens
@@ -43,21 +45,33 @@ class SpanTask(Task):
         for row in rows:
             passage = row.text_b or ""
             golds = None if row.answers is None else [answer.text for answer in row.answers]
+            answer = answer_tokens(row, passages[passage])
+            key, group, text = row.key, row.group_key, text_key(passage)
             for number, window in enumerate(cut(questions[row.text_a], passages[passage])):
                 table.ids.append(f"{row.id}#{number}")
                 table.rows.append(row.id)
-                table.keys.append(row.key)
+                table.keys.append(key)
+                table.groups.append(group)
+                table.texts.append(text)
                 table.token_ids.append(window.token_ids)
                 table.type_ids.append(window.type_ids)
                 table.starts.append(window.starts)
                 table.ends.append(window.ends)
-                table.labels.append(label_of(row, window))
+                table.labels.append(label_of(row, answer, window))
                 table.passages.append(passage)
                 table.golds.append(golds)
         return table.table()
 
     def labelled(self, index: pa.Table) -> bool:
         return bool(index["golds"].null_count == 0)
+
+    def placement(self, index: pa.Table) -> Placement:
+        assert self.labelled(index), "of answers that are known"
+        codes_W, _ = row_codes(index)
+        has_answer_W = pc.list_value_length(index["golds"]).to_numpy() > 0
+        has_place_W = flat_column(index, "label").reshape(-1, 2)[:, 1] > 0
+        answers, placed = set(codes_W[has_answer_W]), set(codes_W[has_place_W])
+        return Placement(answers=len(answers), lost=len(answers - placed))
 
     def evaluate(self, index: pa.Table, logits: Sequence[Logits]) -> Evaluation:
         self._require_labels(index)
@@ -67,7 +81,13 @@ class SpanTask(Task):
         outcome = np.array(scored, dtype=np.float64).reshape(-1, 3)
         metrics = span_metrics(outcome)
         return Evaluation(
-            rows=best.rows, outcome=outcome, metrics=metrics, score=metrics[self.metric], score_of=mean_f1
+            rows=best.rows,
+            groups=index["group"].to_numpy()[best.first_window],
+            outcome=outcome,
+            metrics=metrics,
+            score=metrics[self.metric],
+            score_of=mean_f1,
+            mean_of=outcome[:, F1],
         )
 
     def answers(self, index: pa.Table, logits: Sequence[Logits]) -> list[dict[str, Any]]:
@@ -84,21 +104,21 @@ class SpanTask(Task):
         ]
 
 
-def label_of(row: Row, window: Window) -> list[float]:
-    """The first and last token of the row's first answer in this window; [] for a row without a label."""
+def answer_tokens(row: Row, passage: Tokens) -> range:
+    """The tokens of the row's first answer; of what the tokenizer drops at its edges, those next to it."""
+    if not row.answers:
+        return range(0)
+    text, start = row.answers[0].text, row.answers[0].start
+    first = start + len(text) - len(text.lstrip())
+    return passage.touching(first, first + len(text.strip()))
+
+
+def label_of(row: Row, answer: range, window: Window) -> list[float]:
+    """The first and last token of the answer in this window; [] for a row without a label."""
     if row.answers is None:
         return []
-    if not row.answers:
-        return NO_ANSWER
-    text = row.answers[0].text
-    first_character = row.answers[0].start + len(text) - len(text.lstrip())
-    end_character = first_character + len(text.strip())
-    inside = np.flatnonzero(window.starts >= 0)
-    starts, ends = window.starts[inside], window.ends[inside]
-    first = int(np.searchsorted(ends, first_character, side="right"))
-    last = int(np.searchsorted(starts, end_character, side="left")) - 1
-    whole = first <= last < len(inside) and starts[first] <= first_character and end_character <= ends[last]
-    return [float(inside[first]), float(inside[last])] if whole else NO_ANSWER
+    place = window.place(answer)
+    return NO_ANSWER if place is None else [float(token) for token in place]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,18 +135,22 @@ class BestSpans:
 
     def texts(self, index: pa.Table) -> list[str]:
         """The answer of every row, empty where no answer scores at least as well as the best span."""
-        passages = index["passage"].combine_chunks().take(pa.array(self.window)).to_pylist()
         answered = self.score > self.null
-        return [
-            passage[start:end] if yes else ""
-            for passage, start, end, yes in zip(passages, self.start, self.end, answered, strict=True)
-        ]
+        return [text if yes else "" for text, yes in zip(self.spans(index), answered, strict=True)]
+
+    def spans(self, index: pa.Table) -> list[str]:
+        """The best span of every row, whether or not it is the answer."""
+        places = zip(_passages(index, self.window), self.start, self.end, strict=True)
+        return [passage[start:end] for passage, start, end in places]
 
 
-def best_spans(index: pa.Table, logits: Sequence[Logits]) -> BestSpans:
+def best_spans(
+    index: pa.Table, logits: Sequence[Logits], *, other_than: Sequence[str] | None = None
+) -> BestSpans:
     """Every start with every end up to 30 tokens on, for all windows of all rows at once.
 
     No threshold is tuned: "no answer" is the score of the first token, at its lowest over the windows.
+    With `other_than`, one text a row, spans of that text are left out, wherever it stands.
     """
     codes_W, rows = row_codes(index)
     lengths_W = index["length"].to_numpy()
@@ -141,24 +165,50 @@ def best_spans(index: pa.Table, logits: Sequence[Logits]) -> BestSpans:
     starts_T = flat_column(index, "starts")
     inside = np.flatnonzero(starts_T >= 0)
     window_P = np.repeat(np.arange(len(lengths_W)), lengths_W)[inside]  # P: passage tokens only
-    score_P, last_P = _best_ends(flat_T2[inside], window_P)
+    starts_P, ends_P = starts_T[inside], flat_column(index, "ends")[inside]
+    first_window = np.unique(codes_W, return_index=True)[1]
+    barred_P = None
+    if other_than is not None:
+        passages = _passages(index, first_window)
+        barred_P = _barred_ends(passages, other_than, codes_W[window_P], starts_P)
+    score_P, last_P = _best_ends(flat_T2[inside], window_P, ends_P, barred_P)
     chosen = _argmax_by_row(score_P, codes_W[window_P], len(rows))
     found = chosen >= 0
     chosen_found = chosen[found]
 
-    first_window = np.unique(codes_W, return_index=True)[1]
     window, score = first_window.copy(), np.full(len(rows), -np.inf, dtype=np.float32)
     start, end = np.zeros(len(rows), dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
     window[found], score[found] = window_P[chosen_found], score_P[chosen_found]
-    start[found] = starts_T[inside][chosen_found]
-    end[found] = flat_column(index, "ends")[inside][last_P[chosen_found]]
+    start[found] = starts_P[chosen_found]
+    end[found] = ends_P[last_P[chosen_found]]
     return BestSpans(
         rows=rows, first_window=first_window, window=window, start=start, end=end, score=score, null=null
     )
 
 
-def _best_ends(logits_P2: Floats, window_P: Places) -> tuple[Floats, Places]:
-    """For every start the score and place of its best end; both stay in one window."""
+def _passages(index: pa.Table, windows: Places) -> list[str]:
+    passages: list[str] = index["passage"].combine_chunks().take(pa.array(windows)).to_pylist()
+    return passages
+
+
+def _barred_ends(passages: Sequence[str], texts: Sequence[str], row_P: Places, starts_P: Places) -> Places:
+    """For every start the character where its row's text would end, or -1 where it does not begin there."""
+    width = 1 + max(map(len, passages))
+    begins = [
+        row * width + match.start()
+        for row, (text, passage) in enumerate(zip(texts, passages, strict=True))
+        if text
+        for match in re.finditer(f"(?={re.escape(text)})", passage)
+    ]
+    lengths_R = np.array([len(text) for text in texts], dtype=np.int64)
+    begins_P = np.isin(row_P * width + starts_P, np.array(begins, dtype=np.int64))
+    return np.where(begins_P, starts_P + lengths_R[row_P], -1)
+
+
+def _best_ends(
+    logits_P2: Floats, window_P: Places, ends_P: Places, barred_P: Places | None
+) -> tuple[Floats, Places]:
+    """For every start the score and place of its best end, which is not barred; both stay in one window."""
     start_P, end_P = logits_P2[:, 0].copy(), logits_P2[:, 1].copy()
     count = len(start_P)
     best_P = np.full(count, -np.inf, dtype=np.float32)
@@ -166,6 +216,8 @@ def _best_ends(logits_P2: Floats, window_P: Places) -> tuple[Floats, Places]:
     for distance in range(min(LONGEST_ANSWER, count)):
         upto = count - distance
         better = (end_P[distance:] > best_P[:upto]) & (window_P[distance:] == window_P[:upto])
+        if barred_P is not None:
+            better &= ends_P[distance:] != barred_P[:upto]
         places = np.flatnonzero(better)
         best_P[places] = end_P[places + distance]
         last_P[places] = places + distance

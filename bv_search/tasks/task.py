@@ -26,6 +26,25 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Placement:
+    """How many answers there are to learn, and how many of them no window holds whole."""
+
+    answers: int = 0
+    lost: int = 0
+
+    def __add__(self, other: "Placement") -> "Placement":
+        return Placement(answers=self.answers + other.answers, lost=self.lost + other.lost)
+
+    @property
+    def doubt(self) -> str | None:
+        """A word on what is lost, if anything is."""
+        if not self.lost:
+            return None
+        found = f"{self.lost:,} of {self.answers:,} answers could not be placed in any window"
+        return f"{found}: training takes them for none."
+
+
+@dataclass(frozen=True, kw_only=True)
 class Task(ABC):
     """One kind of question asked of an encoder, and how its answers are judged.
 
@@ -64,6 +83,10 @@ class Task(ABC):
     @abstractmethod
     def labelled(self, index: pa.Table) -> bool:
         """Whether every window has a label, so that it can be evaluated."""
+
+    def placement(self, index: pa.Table) -> Placement:
+        """What became of the answers in labelled windows; only spans have any to place."""
+        return Placement()
 
     def to_json(self) -> dict[str, Any]:
         """Enough to build the same task elsewhere, with `task_from_json`."""

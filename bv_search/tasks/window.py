@@ -22,6 +22,8 @@ WINDOW_SCHEMA = pa.schema(
         ("id", pa.string()),  # row id, "#", number of the window in its row
         ("row", pa.string()),
         ("key", pa.uint64()),  # Row.key
+        ("group", pa.uint64()),  # Row.group_key
+        ("text", pa.uint64()),  # text_key of what is read: of spans the passage, else all texts of the row
         ("token_ids", pa.list_(pa.int32())),
         ("type_ids", pa.list_(pa.int8())),
         ("length", pa.int32()),  # tokens, special ones included
@@ -33,7 +35,7 @@ WINDOW_SCHEMA = pa.schema(
     ]
 )
 
-SCORING = ("id", "row", "length", "label", "starts", "ends", "passage", "golds")  # columns
+SCORING = ("id", "row", "group", "length", "label", "starts", "ends", "passage", "golds")  # columns
 
 
 class Tokenizer(Protocol):
@@ -62,6 +64,8 @@ class Windows:
     ids: list[str] = field(default_factory=list)
     rows: list[str] = field(default_factory=list)
     keys: list[int] = field(default_factory=list)
+    groups: list[int] = field(default_factory=list)  # none: each row is by itself
+    texts: list[int] = field(default_factory=list)  # none: each row has its own
     token_ids: list[Ints] = field(default_factory=list)
     type_ids: list[Ints] = field(default_factory=list)
     labels: list[list[float]] = field(default_factory=list)
@@ -78,6 +82,8 @@ class Windows:
             "id": pa.array(self.ids, pa.string()),
             "row": pa.array(self.rows, pa.string()),
             "key": pa.array(np.array(self.keys, dtype=np.uint64)),
+            "group": pa.array(np.array(self.groups or self.keys, dtype=np.uint64)),
+            "text": pa.array(np.array(self.texts or self.keys, dtype=np.uint64)),
             "token_ids": _lists(self.token_ids, np.int32),
             "type_ids": _lists(self.type_ids, np.int8),
             "length": pa.array(np.array([len(ids) for ids in self.token_ids], dtype=np.int32)),

@@ -3,6 +3,7 @@
 import json
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -199,13 +200,13 @@ def test_windows_follow_their_schema_and_their_rows(
 ) -> None:
     assert index.schema == WINDOW_SCHEMA
     assert list(dict.fromkeys(index["row"].to_pylist())) == [row.id for row in rows]
-    keys = {row.id: row.key for row in rows}
+    keys = {row.id: (row.key, row.group_key) for row in rows}
     counts: dict[str, int] = {}
     for window in index.to_pylist():
         number = counts.get(window["row"], 0)
         counts[window["row"]] = number + 1
         assert window["id"] == f"{window['row']}#{number}"
-        assert window["key"] == keys[window["row"]]
+        assert (window["key"], window["group"]) == keys[window["row"]]
         assert 0 < window["length"] <= task.max_length
         assert window["length"] == len(window["token_ids"]) == len(window["type_ids"])
 
@@ -216,6 +217,18 @@ def test_only_spans_carry_their_passage(task: Task, index: pa.Table) -> None:
     if task.kind is Kind.SPAN:
         for window in index.to_pylist():
             assert len(window["starts"]) == len(window["ends"]) == window["length"]
+
+
+def test_windows_of_one_text_are_known_whatever_is_asked_of_it(
+    task: Task, rows: tuple[Row, ...], tokenizer: Any
+) -> None:
+    same = replace(rows[0], id="same", label=None, answers=None, group="elsewhere")
+    asked = replace(same, id="asked", text_a="What else?")
+    other = replace(same, id="other", text_a="Something", text_b=None if same.text_b is None else "else")
+    windows = task.windows([rows[0], same, asked, other], tokenizer)
+    of_row = dict(zip(windows["row"].to_pylist(), windows["text"].to_pylist(), strict=True))
+    assert of_row["same"] == of_row[rows[0].id] != of_row["other"]
+    assert (of_row["asked"] == of_row["same"]) is (task.kind is Kind.SPAN)
 
 
 def test_no_rows_are_no_windows(task: Task, tokenizer: Any) -> None:
@@ -243,6 +256,15 @@ def test_an_interval_holds_the_score(task: Task, index: pa.Table) -> None:
     assert low <= evaluation.score <= high
     assert low < high
     assert evaluation.interval(samples=300) == (low, high)
+
+
+def test_an_evaluation_knows_which_rows_belong_together(
+    task: Task, rows: tuple[Row, ...], index: pa.Table
+) -> None:
+    evaluation = task.evaluate(index, noise(task, index, 0))
+    assert evaluation.groups.tolist() == [row.group_key for row in rows]
+    if evaluation.mean_of is not None:
+        assert evaluation.mean_of.mean() == pytest.approx(evaluation.score)
 
 
 def test_noise_is_worse_than_knowledge_and_no_better_than_itself(task: Task, index: pa.Table) -> None:

@@ -1,15 +1,21 @@
 """What extraction writes: every window at its place, in the seeded order, as the encoder alone gives it."""
 
+import io
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
+from bv_search.command import Progress
 from bv_search.encoder.batches import read_tokens
 from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.predictions import predict_logits
 from bv_search.errors import BvError, EncoderError, OutputError, UserError
+from bv_search.extract.config import ExtractConfig
+from bv_search.extract.extraction import run
 from bv_search.store.dtype import widen
 from bv_search.store.layout import seeded_order
 from bv_search.store.store import Store
@@ -91,6 +97,20 @@ def test_windows_stand_in_the_seeded_order_with_role_and_seen(extract: Extract, 
     }
 
 
+def test_a_cut_that_large_groups_spoil_is_told_once(
+    config: Callable[..., ExtractConfig], pairs: Path, tmp_path: Path
+) -> None:
+    data = tmp_path / "frequent"
+    data.mkdir()
+    lines = [f"{n % 2}\t{n}\t{n}\t{'the same' if n < 95 else n}\tsecond {n}" for n in range(100)]
+    header = (pairs / "train.tsv").read_text().splitlines()[0]
+    (data / "train.tsv").write_text("\n".join([header, *lines]) + "\n")
+    (data / "dev.tsv").write_text((pairs / "dev.tsv").read_text())
+    told = io.StringIO()
+    run(config(data=str(data)), Progress(stream=told))
+    assert told.getvalue().count("select has 2 of 100 rows where 50 were wanted: ") == 1
+
+
 def test_the_encoders_own_logits_and_scores_come_free(extract: Extract, stage: Path) -> None:
     result = extract()
     store = Store.open(result.store)
@@ -121,6 +141,23 @@ def test_spans_keep_all_tokens_and_an_encoder_that_predicts_nothing_has_no_basel
     train = store.split("train")
     assert train.lengths.tolist() == train.index["length"].to_pylist()
     assert result.tokens == store.manifest.stored_tokens
+
+
+def test_answers_that_are_lost_to_the_tokenizer_are_told(
+    config: Callable[..., ExtractConfig], tiny_encoder: Path, generated_data: Path, lossy_data: Path
+) -> None:
+    told = {}
+    for data in (generated_data, lossy_data):
+        stream = io.StringIO()
+        changes = {
+            "task": "squad2-span",
+            "encoder": str(tiny_encoder),
+            "out": f"{config().out}-{data.parent.name}",
+        }
+        run(config(data=str(data), **changes), Progress(stream=stream))
+        told[data] = stream.getvalue()
+    assert re.search(r"^1 of \d+ answers could not be placed in any window: ", told[lossy_data], re.MULTILINE)
+    assert "could not be placed" not in told[generated_data]
 
 
 def test_the_same_command_again_finds_all_done(extract: Extract) -> None:

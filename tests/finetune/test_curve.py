@@ -1,4 +1,5 @@
 import io
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -122,6 +123,23 @@ def test_a_stage_is_not_fine_tuned_again(configure: Configure, tmp_path: Path) -
     with pytest.raises(EncoderError, match=r"is a stage already.*made from"):
         run(configure(encoder=str(tuned.path), out=tmp_path / "more"), QUIET)
     assert run(configure(encoder=str(untouched.path), out=tmp_path / "more"), QUIET)
+
+
+def test_a_cut_that_large_groups_spoil_is_told_once(configure: Configure, tmp_path: Path) -> None:
+    folder = tmp_path / "frequent"
+    folder.mkdir()
+    lines = [f"{n}\t{'the same' if n < 95 else n}\tthe other {n}\tentailment" for n in range(100)]
+    for name in ("train", "dev"):
+        (folder / f"{name}.tsv").write_text("\n".join(["index\tsentence1\tsentence2\tlabel", *lines]) + "\n")
+    told = io.StringIO()
+    run(configure(data=str(folder), fractions=(0.0, 0.1)), Progress(stream=told))
+    assert told.getvalue().count("select has 2 of 100 rows where 50 were wanted: ") == 1
+
+
+def test_answers_that_are_lost_to_the_tokenizer_are_told(configure: Configure, lossy_data: Path) -> None:
+    told = io.StringIO()
+    run(configure(task="squad2-span", data=str(lossy_data), fractions=(0.1,)), Progress(stream=told))
+    assert re.search(r"^1 of \d+ answers could not be placed in any window: ", told.getvalue(), re.MULTILINE)
 
 
 @pytest.mark.parametrize("task", ["squad2-span", "squad2-answerable"])

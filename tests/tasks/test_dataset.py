@@ -67,6 +67,25 @@ def test_a_single_file_is_cut_into_all_roles(squad_folder: Path) -> None:
     assert [len(split.rows) for split in data.splits] == [20, 20, 40]
 
 
+def test_one_frequent_first_text_is_not_withheld_and_what_is_left_of_the_cuts_is_told(
+    write_tsv: WriteTsv,
+) -> None:
+    header = ("index", "sentence1", "sentence2", "label")
+    texts = ["the same"] * 950 + [f"premise {n}" for n in range(50)]
+    rows = [(n, text, f"hypothesis {n}", "entailment") for n, text in enumerate(texts)]
+    data = load_dataset(TASKS["rte"], str(write_tsv("train.tsv", header, *rows)))
+    assert [len(split.rows) for split in data.splits] == [963, 12, 25]
+    assert all(row.text_a != "the same" for split in data.splits[1:] for row in split.rows)
+    assert [doubt.partition(":")[0] for doubt in data.doubts] == [
+        "dev has 25 of 1,000 rows where 300 were wanted",
+        "select has 12 of 975 rows where 300 were wanted",
+    ]
+
+
+def test_cuts_of_small_groups_raise_no_doubt(squad_folder: Path) -> None:
+    assert load_dataset(TASKS["squad2-span"], str(squad_folder)).doubts == ()
+
+
 def test_the_seed_decides_what_is_withheld(squad_folder: Path) -> None:
     one, same, other = (load_dataset(TASKS["squad2-span"], str(squad_folder), seed=s) for s in (0, 0, 1))
     assert one.digest == same.digest != other.digest

@@ -1,3 +1,4 @@
+import time
 from functools import partial
 
 import numpy as np
@@ -7,11 +8,20 @@ from bv_search.tasks import Evaluation, difference
 from bv_search.tasks.metrics import accuracy
 
 
-def evaluation(right: list[int], rows: list[str] | None = None) -> Evaluation:
+def evaluation(
+    right: list[int], rows: list[str] | None = None, groups: list[int] | None = None, *, mean: bool = True
+) -> Evaluation:
+    """Each row is by itself where no groups are given; `mean` says that the score is one."""
     outcome = np.stack((right, np.ones(len(right))), axis=1).astype(np.float64)
-    names = tuple(rows or [f"row-{number}" for number in range(len(right))])
-    score = accuracy(outcome)
-    return Evaluation(rows=names, outcome=outcome, metrics={}, score=score, score_of=accuracy)
+    return Evaluation(
+        rows=tuple(rows or [f"row-{number}" for number in range(len(right))]),
+        groups=np.array(range(len(right)) if groups is None else groups, dtype=np.uint64),
+        outcome=outcome,
+        metrics={},
+        score=accuracy(outcome),
+        score_of=accuracy,
+        mean_of=outcome[:, 0] if mean else None,
+    )
 
 
 def coin(seed: int, share: float = 0.5, count: int = 400) -> list[int]:
@@ -65,9 +75,61 @@ def test_different_rows_cannot_be_paired() -> None:
 def test_a_score_of_parts_can_be_resampled() -> None:
     one = Evaluation(
         rows=("a", "b"),
+        groups=np.array([0, 1], dtype=np.uint64),
         outcome=np.array([[1.0, 1.0], [0.0, 1.0]]),
         metrics={},
         score=0.5,
         score_of=partial(lambda floor, outcome: max(floor, accuracy(outcome)), 0.25),
     )
     assert one.interval() == (0.25, 1.0)
+
+
+def alike(seed: int, *, groups: int = 40, each: int = 10, correlation: float = 0.3) -> list[int]:
+    """Right answers by a coin of its own for every group: half are right, rows of a group are alike."""
+    rng = np.random.default_rng(seed)
+    spread = 0.5 * (1 / correlation - 1)
+    coins_G = rng.beta(spread, spread, size=groups)
+    return [int(x) for x in rng.random(groups * each) < np.repeat(coins_G, each)]
+
+
+def coverage(groups: list[int] | None, repeats: int = 300) -> float:
+    """How often an interval holds the score that all rows there could be have, which is a half."""
+    intervals = [evaluation(alike(seed), groups=groups).interval(samples=300) for seed in range(repeats)]
+    return float(np.mean([low <= 0.5 <= high for low, high in intervals]))
+
+
+TENS = [number // 10 for number in range(400)]
+
+
+def test_intervals_of_rows_that_are_alike_are_as_sure_as_they_say() -> None:
+    assert coverage(TENS) >= 0.9
+    assert coverage(None) < 0.88, "rows drawn one by one would promise too much"
+
+
+def test_a_difference_draws_the_same_groups_for_both() -> None:
+    ours, theirs = alike(0), alike(1)
+    delta = difference(evaluation(ours, groups=TENS), evaluation(theirs, groups=TENS))
+    wide = delta.high - delta.low
+    single = difference(evaluation(ours), evaluation(theirs))
+    assert wide > 1.3 * (single.high - single.low)
+    assert difference(evaluation(ours, groups=TENS), evaluation(ours, groups=TENS)) == (0.0, 0.0, 0.0)
+
+
+def test_a_mean_is_resampled_as_any_other_score() -> None:
+    right, names = alike(2), [f"row-{number}" for number in range(400)]
+    fast, slow = (evaluation(right, groups=TENS, mean=mean) for mean in (True, False))
+    assert fast.interval() == pytest.approx(slow.interval())
+    other = evaluation(alike(3)[::-1], names[::-1], TENS[::-1])
+    assert difference(fast, other) == pytest.approx(difference(slow, other))
+
+
+def test_rows_of_a_single_group_are_drawn_one_by_one() -> None:
+    right = coin(4)
+    assert evaluation(right, groups=[7] * 400).interval() == evaluation(right).interval()
+
+
+def test_ten_thousand_rows_are_resampled_in_no_time() -> None:
+    rows = evaluation(coin(5, count=10_000), groups=[number // 10 for number in range(10_000)])
+    began = time.process_time()
+    rows.interval()
+    assert time.process_time() - began < 0.5

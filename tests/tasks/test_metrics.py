@@ -46,6 +46,20 @@ def test_a_constant_has_no_correlation() -> None:
     assert metrics.pearson_spearman(outcome([2.5, 2.5, 2.5], [1, 2, 3])) == 0.0
 
 
+@pytest.mark.parametrize("name", metrics.VALUE_METRICS)
+def test_rounding_does_not_make_a_correlation(name: str) -> None:
+    """The mean of three tenths is a bit beside a tenth, and so all deviations from it are alike."""
+    tenths, nearly = [0.1] * 3, [0.1, 0.1, float(np.nextafter(0.1, 1))]
+    for constant in (tenths, nearly):
+        for other in (tenths, [1.0, 2.0, 3.0]):
+            assert metrics.VALUE_METRICS[name](outcome(constant, other)) == 0.0
+            assert metrics.VALUE_METRICS[name](outcome(other, constant)) == 0.0
+
+
+def test_small_differences_of_large_values_are_no_rounding() -> None:
+    assert metrics.pearson(outcome([1e6, 1e6 + 1e-3, 1e6 + 2e-3], [1, 2, 3])) == pytest.approx(1.0)
+
+
 @pytest.mark.parametrize("name", [*metrics.CLASS_METRICS, *metrics.VALUE_METRICS])
 def test_nothing_scores_nothing(name: str) -> None:
     measure = {**metrics.CLASS_METRICS, **metrics.VALUE_METRICS}[name]

@@ -29,6 +29,12 @@ def test_a_key_stays_the_same_between_versions() -> None:
     assert Row(id="x", text_a="naïve", label=1.0).key == 18280772706523502891
 
 
+def test_rows_of_a_group_share_its_key_and_a_row_without_one_is_by_itself() -> None:
+    assert replace(ROW, id="other", text_a="When?").group_key == ROW.group_key
+    assert replace(ROW, group="elsewhere").group_key != ROW.group_key
+    assert len({replace(ROW, id=name, group="").group_key for name in "ab"}) == 2
+
+
 def test_empty_answers_are_a_label_and_none_are_not() -> None:
     assert replace(ROW, answers=()).labelled
     assert not replace(ROW, answers=None).labelled

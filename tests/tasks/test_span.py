@@ -1,18 +1,30 @@
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from tokenizers.normalizers import Replace, Sequence
 
 from bv_search.errors import DataError
 from bv_search.tasks import TASKS, Row
 from bv_search.tasks.span import LONGEST_ANSWER, SpanTask, best_spans
+from bv_search.tasks.task import Placement
 
 SPAN = TASKS["squad2-span"]
 PASSAGE = "The museum of Arkel was founded in 1887 by the painter Ysolde Brandt, near the old harbour."
 
 Ask = Callable[..., Row]
+
+
+@pytest.fixture(scope="module")
+def quoteless(wordpiece: Any) -> Any:
+    """Drops typographic quotes, as others drop accents and signs without width."""
+    copy = deepcopy(wordpiece)
+    drop = [Replace("“", ""), Replace("”", "")]
+    copy.backend_tokenizer.normalizer = Sequence([*drop, wordpiece.backend_tokenizer.normalizer])
+    return copy
 
 
 def short_windows(max_length: int, stride: int) -> SpanTask:
@@ -45,6 +57,42 @@ def test_spaces_around_an_answer_do_not_move_its_label(ask: Ask, wordpiece: Any)
     assert window["golds"] == [" 1887 "]
 
 
+@pytest.mark.parametrize(
+    ("answer", "marked"),
+    [
+        ("Beyonce\u0301", "Beyonce"),  # an accent of its own, as NFD has it
+        ("\u200bBeyonce\u0301\u200b", "Beyonce"),
+        ("“Beyonce\u0301”", "Beyonce"),
+        ("\u200ba star\u200b", "a star"),
+    ],
+)
+@pytest.mark.parametrize("max_length", [40, 386])
+def test_what_a_tokenizer_drops_at_its_edges_does_not_lose_an_answer(
+    ask: Ask, quoteless: Any, answer: str, marked: str, max_length: int
+) -> None:
+    passage = "It was “Beyonce\u0301” who, \u200bBeyonce\u0301\u200b, became \u200ba star\u200b of the time."
+    windows = short_windows(max_length, 15).windows([ask("Who?", passage, answer)], quoteless)
+    found = {text_at(window, *window["label"]) for window in windows.to_pylist() if window["label"][1]}
+    assert found == {marked}
+    assert SPAN.placement(windows) == Placement(answers=1, lost=0)
+
+
+def test_answers_that_no_window_holds_are_counted(ask: Ask, wordpiece: Any) -> None:
+    task = short_windows(20, 5)
+    rows = [
+        ask("When?", PASSAGE * 2, "1887", id="short"),
+        ask("What?", PASSAGE * 2, PASSAGE, id="longer than a window"),
+        ask("Which?", PASSAGE + "\u200b", "\u200b", id="of nothing that is kept"),
+        ask("Why?", PASSAGE, id="none"),
+    ]
+    placement = task.placement(task.windows(rows, wordpiece))
+    assert placement == Placement(answers=3, lost=2)
+    assert (
+        placement.doubt == "2 of 3 answers could not be placed in any window: training takes them for none."
+    )
+    assert task.placement(task.windows(rows[:1], wordpiece)).doubt is None
+
+
 @pytest.mark.parametrize("max_length", range(12, 32))
 def test_a_window_without_the_whole_answer_says_none(ask: Ask, wordpiece: Any, max_length: int) -> None:
     """Windows of many lengths begin and end before, within and after the answer."""
@@ -67,12 +115,14 @@ def test_unanswerable_and_unlabelled_rows_differ(ask: Ask, wordpiece: Any) -> No
     assert [(window["label"], window["golds"]) for window in windows] == [([0.0, 0.0], []), ([], None)]
 
 
-def brute_force(window: dict[str, Any], logits: np.ndarray) -> tuple[float, str]:
+def brute_force(
+    window: dict[str, Any], logits: np.ndarray, other_than: str | None = None
+) -> tuple[float, str]:
     best = (-np.inf, "")
     places = [place for place, start in enumerate(window["starts"]) if start >= 0]
     for first in places:
         for last in places:
-            if first <= last < first + LONGEST_ANSWER:
+            if first <= last < first + LONGEST_ANSWER and text_at(window, first, last) != other_than:
                 score = float(np.float32(logits[first, 0]) + np.float32(logits[last, 1]))
                 best = max(best, (score, text_at(window, first, last)))
     return best
@@ -97,6 +147,23 @@ def test_answers_are_those_of_trying_every_span(ask: Ask, wordpiece: Any) -> Non
         assert found[row.id]["no_answer"] == pytest.approx(null)
         assert found[row.id]["prediction"] == ("" if null >= score else text)
     assert 0 < refused < len(rows)
+
+
+def test_the_best_other_span_is_that_of_trying_every_one(ask: Ask, wordpiece: Any) -> None:
+    task = short_windows(32, 10)
+    rows = [ask(f"Question {n}?", PASSAGE * (1 + n % 3), "1887", id=f"q{n}") for n in range(12)]
+    index = task.windows(rows, wordpiece)
+    rng = np.random.default_rng(1)
+    logits = [rng.normal(size=(n, 2)).astype(np.float32) for n in index["length"].to_pylist()]
+    first = best_spans(index, logits).spans(index)
+    second = best_spans(index, logits, other_than=first)
+    windows = list(zip(index.to_pylist(), logits, strict=True))
+    for row, text, other, score in zip(rows, first, second.spans(index), second.score, strict=True):
+        tried = [brute_force(w, one, other_than=text) for w, one in windows if w["row"] == row.id]
+        assert (score, other) == (pytest.approx(max(tried)[0]), max(tried)[1])
+        assert other != text
+    nothing = best_spans(index, logits, other_than=[""] * len(rows))
+    assert nothing.spans(index) == first
 
 
 def test_an_answer_lies_in_one_window_and_in_the_passage(ask: Ask, wordpiece: Any) -> None:
