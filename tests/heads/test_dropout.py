@@ -54,11 +54,36 @@ def head(config: HeadConfig, rate: float = 0.5, seed: int = 1) -> Head:
     return made
 
 
-def test_it_drops_its_share_and_keeps_the_mean() -> None:
-    dropped = Dropout(rate=0.25, seed=0, branch=0)(torch.ones(100, 1000), step=3)
+@pytest.mark.parametrize("rate", [0.01, 0.1, 0.25, 0.5, 0.6, 0.9])
+@pytest.mark.parametrize("seed", [0, 1, 2**63])
+def test_it_drops_its_share_and_makes_up_for_it(rate: float, seed: int) -> None:
+    dropped = Dropout(rate=rate, seed=seed, branch=0)(torch.ones(100, 1000), step=3)
 
-    assert float((dropped == 0).float().mean()) == pytest.approx(0.25, abs=0.01)
-    assert float(dropped.mean()) == pytest.approx(1.0, abs=0.01)
+    assert float((dropped == 0).float().mean()) == pytest.approx(rate, abs=0.01)
+    assert sorted({*dropped.flatten().tolist()}) == pytest.approx([0.0, 1 / (1 - rate)])
+
+
+def test_no_place_is_dropped_more_often_than_another() -> None:
+    """In a thousand steps of 20 rows of 50 features: within six deviations of what is expected."""
+    dropout, steps, rate = Dropout(rate=0.3, seed=5, branch=1), 1000, 0.3
+    dropped_SRF = torch.stack([dropout.mask((20, 50), torch.device("cpu"), n) == 0 for n in range(steps)])
+    for dims in ((0,), (0, 1), (0, 2), (1, 2), (1,), (2,)):
+        shares, count = dropped_SRF.float().mean(dim=dims), dropped_SRF[0].numel() * steps
+        each = count / shares.numel()
+        assert float((shares - rate).abs().max()) < 6 * (rate * (1 - rate) / each) ** 0.5
+
+
+@pytest.mark.parametrize("apart", [1, 2, 32, 50, 64])
+def test_places_do_not_depend_on_each_other(apart: int) -> None:
+    kept_N = Dropout(rate=0.5, seed=5, branch=1).mask((1000, 50), torch.device("cpu"), 3).flatten() > 0
+    same = float((kept_N[:-apart] == kept_N[apart:]).float().mean())
+    assert same == pytest.approx(0.5, abs=0.015)
+
+
+def test_nothing_else_that_is_drawn_changes() -> None:
+    before = torch.get_rng_state()
+    Dropout(rate=0.5, seed=0, branch=0)(torch.ones(10, 10), step=0)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_seed_branch_step_and_part_each_change_the_draw() -> None:

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from bv_search.heads.branches import product
 from bv_search.heads.config import (
     AdapterHead,
     ConstantHead,
@@ -76,6 +77,45 @@ def test_a_constant_head_says_its_bias_of_everything(shape: HeadShape, rows: int
 
         assert torch.equal(out_RC, bias_C.expand(rows, -1))
         assert torch.equal(grad_C, torch.full_like(bias_C, rows))
+
+
+EVERY_PRODUCT: list[HeadConfig] = [
+    PoolingHead(),
+    PoolingHead(pooling="average"),
+    GatedPoolingHead(),
+    LinearHead(),
+    LinearHead(channels=2),
+    MlpHead(size=3),
+    AdapterHead(size=3, skip=True),
+    AdapterHead(size=11),
+    AdapterHead(size=3, shared=False),
+    PooledAdapterHead(size=3, skip=True),
+    PooledAdapterHead(size=11, pooling="average"),
+]
+
+
+@pytest.mark.parametrize("onednn", [True, False])
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+def test_channels_side_by_side_or_apart_are_the_same_states(
+    monkeypatch: pytest.MonkeyPatch, onednn: bool, dropout: float
+) -> None:
+    """Rows in memory have theirs side by side, so that each layer of a batch is a slice."""
+    monkeypatch.setattr(product, "ONEDNN", onednn)
+    apart_LTH, _ = some_windows(40)
+    side_by_side_LTH = apart_LTH.transpose(0, 1).contiguous().transpose(0, 1)
+    assert not side_by_side_LTH.is_contiguous()
+
+    def learned(hidden_LTH: Tensor, configs: list[HeadConfig]) -> tuple[list[Tensor], list[Tensor]]:
+        heads = [Head(config, CLASSES).initialise(n) for n, config in enumerate(configs)]
+        for n, head in enumerate(heads):
+            head.use_dropout(dropout, seed=n)
+        outputs = Pack(heads)({None: hidden_LTH}, torch.ones(40, dtype=torch.int64), step=0)
+        torch.autograd.backward(torch.stack([out.square().sum() for out in outputs]).sum())
+        return outputs, [p.grad for head in heads for p in head.parameters() if p.grad is not None]
+
+    for configs in (EVERY_PRODUCT, *([config] for config in EVERY_PRODUCT)):
+        expected, found = learned(apart_LTH, configs), learned(side_by_side_LTH, configs)
+        torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
 
 
 PAIRS: list[HeadConfig] = [

@@ -1,5 +1,6 @@
 """Matrix products are torch's, by whatever library."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,61 @@ def test_products_are_matrix_products(
         for _ in range(2):
             add_gradient(total, one, other)
         torch.testing.assert_close(total, 2 * one.t() @ other)
+
+
+SLICES: dict[str, Callable[[Tensor], Tensor]] = {
+    "columns": lambda x: torch.cat([x, x, x], dim=1)[:, x.shape[1] : 2 * x.shape[1]],
+    "rows": lambda x: torch.cat([x, x, x])[len(x) : 2 * len(x)],
+    "a layer of channels side by side": lambda x: torch.stack([x, x, x], dim=1)[:, 1],
+    "a layer of channels apart": lambda x: torch.stack([x, x, x])[1],
+    "turned": lambda x: x.t().contiguous().t(),
+    "a turned slice": lambda x: torch.cat([x.t(), x.t()], dim=1).t()[: len(x)],
+    "every other": lambda x: torch.stack([x, x], dim=2)[:, :, 0],
+}
+
+
+@pytest.mark.parametrize("onednn", [True, False])
+@pytest.mark.parametrize("slice_of", SLICES)
+def test_parts_of_larger_tensors_are_matrices_like_others(
+    monkeypatch: pytest.MonkeyPatch, onednn: bool, slice_of: str
+) -> None:
+    monkeypatch.setattr(products, "ONEDNN", onednn)
+    for wide, narrow in ((12, 5), (5, 12), (6, 6), (1, 4)):
+        x_RX, y_RY, weight_YX = some(20, wide), some(20, narrow, seed=1), some(narrow, wide, seed=2)
+        part_RX = SLICES[slice_of](x_RX)
+        assert torch.equal(part_RX, x_RX)
+        torch.testing.assert_close(product(part_RX, weight_YX), x_RX @ weight_YX.t())
+        for part_RY in (cut(y_RY) for cut in SLICES.values()):
+            total_XY = no_gradient((wide, narrow), part_RX)
+            for _ in range(2):
+                add_gradient(total_XY, part_RX, part_RY)
+            torch.testing.assert_close(total_XY, 2 * x_RX.t() @ y_RY)
+
+
+@pytest.mark.parametrize("of_x", SLICES)
+@pytest.mark.parametrize("of_y", SLICES)
+def test_what_stands_in_for_weights_is_in_one_piece(
+    monkeypatch: pytest.MonkeyPatch, of_x: str, of_y: str
+) -> None:
+    """oneDNN takes a hundred times as long over a slice: a lane of narrow adapters took minutes."""
+    monkeypatch.setattr(products, "ONEDNN", True)
+    dense: list[bool] = []
+
+    def watched(x_RX: Tensor, weight_YX: Tensor) -> Tensor:
+        dense.extend(each.is_contiguous() or each.t().is_contiguous() for each in (x_RX, weight_YX))
+        return x_RX @ weight_YX.t()
+
+    monkeypatch.setattr(products, "product", watched)
+    for wide, narrow in ((12, 5), (5, 12)):
+        part_RX, part_RY = SLICES[of_x](some(20, wide)), SLICES[of_y](some(20, narrow, seed=1))
+        add_gradient(no_gradient((wide, narrow), part_RX), part_RX, part_RY)
+    assert dense == [True] * 4
+
+
+def test_weights_that_are_a_slice_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(products, "ONEDNN", True)
+    with pytest.raises(AssertionError, match="in one piece"):
+        product(some(4, 3), SLICES["columns"](some(2, 3)))
 
 
 @pytest.mark.parametrize(("make", "intel"), [("GenuineIntel", True), ("AuthenticAMD", False)])

@@ -87,7 +87,8 @@ def test_a_final_is_what_its_weights_say_on_both_roles(stores: dict[str, Store],
         head.load_weights(load(final.weights), where=rung.trial)
         assert final.parameters == head.parameter_count()
         for role, answers in (("select", final.select), ("report", final.report)):
-            ids, logits = [], []
+            ids: list[str] = []
+            logits: list[np.ndarray] = []
             for split in store.splits(role):
                 ids += split.index["id"].to_pylist()
                 logits.extend(score_split([head], split)[0])
@@ -168,11 +169,10 @@ def test_of_many_rows_the_first_ones_are_learned_from_and_judged_on(
         shape = scanner.shape
         monkeypatch.setattr(module, "MOST_BYTES", few * 4 * shape.layers * shape.width + 3)
     taken = []
-    fit = module.fit_probe
 
     def watched(examples: Examples, select_NF: np.ndarray, judge: Any) -> Probe:
         taken.append((len(examples.x_NF), len(examples.labels_N), len(select_NF)))
-        return fit(examples, select_NF, judge)
+        return fit_probe(examples, select_NF, judge)
 
     monkeypatch.setattr(module, "fit_probe", watched)
     finals = climb(scanner)

@@ -54,7 +54,8 @@ def test_a_verdict_is_what_the_task_and_the_loss_say_of_a_heads_answers(store: S
     loss = LOSSES[store.task.kind]
 
     for number, verdict in enumerate(judge.judge(heads)):
-        logits, losses = [], []
+        logits: list[np.ndarray] = []
+        losses: list[float] = []
         for split in store.splits(role):
             (own,) = score_split([heads[number]], split)
             logits.extend(own)
