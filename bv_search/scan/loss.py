@@ -2,10 +2,10 @@
 
 Heads share no parameters, so the gradient of the sum over heads is each head's own. Label smoothing
 spreads a head's share of the target evenly: its loss grows by that share of (the target's logit - the mean).
+Weights say how much a head learns from each window.
 """
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -15,15 +15,32 @@ from torch.nn.utils.rnn import pad_sequence
 
 from bv_search.tasks.task import Kind
 
-# logits, lengths_N, labels, smoothing_K (None: no head has any) → losses_K
-Loss = Callable[[Tensor, Tensor, Tensor, Tensor | None], Tensor]
+
+class Loss(Protocol):
+    """losses_K. Without smoothing no head has any, without weights each learns from all windows alike."""
+
+    def __call__(
+        self,
+        logits: Tensor,
+        lengths_N: Tensor,
+        labels_ND: Tensor,
+        smoothing_K: Tensor | None = None,
+        weights_KN: Tensor | None = None,
+        /,
+    ) -> Tensor: ...
 
 
 def span_losses(
-    logits_KTC: Tensor, lengths_N: Tensor, labels_N2: Tensor, smoothing_K: Tensor | None = None
+    logits_KTC: Tensor,
+    lengths_N: Tensor,
+    labels_N2: Tensor,
+    smoothing_K: Tensor | None = None,
+    weights_KN: Tensor | None = None,
 ) -> Tensor:
     """Cross-entropy of the start and of the end over the tokens of each window, halved and added."""
-    losses_K: Tensor = _SpanLosses.apply(logits_KTC, lengths_N, labels_N2.long(), smoothing_K)  # type: ignore[no-untyped-call]
+    losses_K: Tensor = _SpanLosses.apply(  # type: ignore[no-untyped-call]
+        logits_KTC, lengths_N, labels_N2.long(), smoothing_K, weights_KN
+    )
     return losses_K
 
 
@@ -35,7 +52,12 @@ class _SpanLosses(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, logits_KTC: Tensor, lengths_N: Tensor, labels_N2: Tensor, smoothing_K: Tensor | None
+        ctx: Any,
+        logits_KTC: Tensor,
+        lengths_N: Tensor,
+        labels_N2: Tensor,
+        smoothing_K: Tensor | None,
+        weights_KN: Tensor | None,
     ) -> Tensor:
         logits_TKC = logits_KTC.transpose(0, 1).contiguous()
         windows = list(torch.split(logits_TKC, lengths_N.tolist()))
@@ -46,14 +68,16 @@ class _SpanLosses(torch.autograd.Function):
         if smoothing_K is not None:
             means_NCK = torch.stack([window.mean(dim=0) for window in windows]).transpose(1, 2)
             losses_NCK += smoothing_K * (logits_TKC[targets] - means_NCK)
-        ctx.save_for_backward(logits_TKC, lengths_N, norms_NKC, smoothing_K)
+        if weights_KN is not None:
+            losses_NCK *= weights_KN.T[:, None]
+        ctx.save_for_backward(logits_TKC, lengths_N, norms_NKC, smoothing_K, weights_KN)
         ctx.targets = targets
         return losses_NCK.sum(dim=(0, 1)) / 2
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_K: Tensor) -> Any:
-        logits_TKC, lengths_N, norms_NKC, smoothing_K = ctx.saved_tensors
+        logits_TKC, lengths_N, norms_NKC, smoothing_K, weights_KN = ctx.saved_tensors
         grads_TKC = (logits_TKC - norms_NKC.repeat_interleave(lengths_N, dim=0)).exp_()
         if smoothing_K is None:
             grads_TKC[ctx.targets] -= 1.0
@@ -62,7 +86,9 @@ class _SpanLosses(torch.autograd.Function):
             shares_T = (1.0 / lengths_N).repeat_interleave(lengths_N)
             grads_TKC -= (shares_T[:, None] * smoothing_K)[:, :, None]
         grads_TKC *= grad_K[:, None] / 2
-        return grads_TKC.transpose(0, 1), None, None, None
+        if weights_KN is not None:
+            grads_TKC *= weights_KN.T.repeat_interleave(lengths_N, dim=0)[:, :, None]
+        return grads_TKC.transpose(0, 1), None, None, None, None
 
 
 def _targets(lengths_N: Tensor, labels_N2: Tensor) -> tuple[Tensor, slice, Tensor]:
@@ -72,7 +98,11 @@ def _targets(lengths_N: Tensor, labels_N2: Tensor) -> tuple[Tensor, slice, Tenso
 
 
 def classification_losses(
-    logits_KNC: Tensor, lengths_N: Tensor, labels_N1: Tensor, smoothing_K: Tensor | None = None
+    logits_KNC: Tensor,
+    lengths_N: Tensor,
+    labels_N1: Tensor,
+    smoothing_K: Tensor | None = None,
+    weights_KN: Tensor | None = None,
 ) -> Tensor:
     heads, windows, classes = logits_KNC.shape
     targets = labels_N1.long().expand(windows, 1).repeat(heads, 1)
@@ -81,13 +111,22 @@ def classification_losses(
     if smoothing_K is not None:
         above = logits.gather(1, targets).squeeze(1) - logits.mean(dim=1)
         losses = losses + smoothing_K[:, None] * above.view(heads, windows)
+    if weights_KN is not None:
+        losses = losses * weights_KN
     return losses.sum(dim=1)
 
 
 def regression_losses(
-    logits_KN1: Tensor, lengths_N: Tensor, labels_N1: Tensor, smoothing_K: Tensor | None = None
+    logits_KN1: Tensor,
+    lengths_N: Tensor,
+    labels_N1: Tensor,
+    smoothing_K: Tensor | None = None,
+    weights_KN: Tensor | None = None,
 ) -> Tensor:
-    return (logits_KN1 - labels_N1).square().sum(dim=(1, 2))
+    losses_KN1 = (logits_KN1 - labels_N1).square()
+    if weights_KN is not None:
+        losses_KN1 = losses_KN1 * weights_KN[:, :, None]
+    return losses_KN1.sum(dim=(1, 2))
 
 
 LOSSES: dict[Kind, Loss] = {

@@ -2,9 +2,10 @@
 
 import pytest
 import torch
+from torch import Tensor
 from torch.nn import functional
 
-from bv_search.scan.loss import classification_losses, regression_losses, span_losses
+from bv_search.scan.loss import Loss, classification_losses, regression_losses, span_losses
 
 
 def test_span_losses_see_only_a_windows_own_tokens() -> None:
@@ -104,3 +105,31 @@ def test_smoothing_leaves_finite_gradients_beside_padding() -> None:
 
     assert logits_KTC.grad is not None
     assert logits_KTC.grad.isfinite().all()
+
+
+WEIGHTS = torch.tensor([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0]])
+
+
+@pytest.mark.parametrize("smoothing", [None, [0.2, 0.0]])
+def test_a_window_counts_in_each_head_as_much_as_it_weighs(smoothing: list[float] | None) -> None:
+    """Of its losses and of its gradient: those of the other windows alone are left."""
+    shares_K = None if smoothing is None else torch.tensor(smoothing)
+    lengths_N, classes_N1 = torch.tensor([3, 6, 2]), torch.tensor([[0.0], [2.0], [1.0]])
+    cases: list[tuple[Loss, Tensor, Tensor, list[int]]] = [
+        (classification_losses, torch.randn(2, 3, 4), classes_N1, [1, 1, 1]),
+        (regression_losses, torch.randn(2, 3, 1), classes_N1, [1, 1, 1]),
+        (span_losses, torch.randn(2, 11, 2), torch.tensor([[0.0, 2.0], [1.0, 4.0], [0.0, 0.0]]), [3, 6, 2]),
+    ]
+    for losses, logits, labels_ND, rows in cases:
+        whole = logits.requires_grad_()
+        found_K = losses(whole, lengths_N, labels_ND, shares_K, WEIGHTS)
+        (gradient,) = torch.autograd.grad(found_K.sum(), whole)
+        for head, kept in enumerate(WEIGHTS.bool()):
+            seen = kept.repeat_interleave(torch.tensor(rows))
+            own = logits[head, seen].detach()[None].requires_grad_()
+            share = None if shares_K is None else shares_K[head : head + 1]
+            (expected,) = losses(own, lengths_N[kept], labels_ND[kept], share)
+            torch.testing.assert_close(found_K[head], expected)
+            (slope,) = torch.autograd.grad(expected, own)
+            torch.testing.assert_close(gradient[head, seen], slope[0])
+            assert not gradient[head, ~seen].any()
