@@ -1,5 +1,6 @@
 """A head: what it reads, branches that share one bias; saved as `config.json` and `model.safetensors`."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Self
@@ -76,23 +77,38 @@ class Head(nn.Module):
         """`more` goes into config.json beside the head: what a loader of answers needs to know."""
         folder = Path(folder)
         files.write_bytes(folder / WEIGHTS_FILE, save_tensors(dict(self.state_dict())))
-        inputs = RAW if self.inputs is None else STANDARD
-        value = {"head": self.config.to_json(), "inputs": inputs, "shape": asdict(self.shape), **more}
-        files.write_json(folder / CONFIG_FILE, value)
+        files.write_json(folder / CONFIG_FILE, {**self.to_json(), **more})
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> Self:
         folder = Path(folder)
-        config = files.read_json(folder / CONFIG_FILE, HeadError)
-        try:
-            shape = HeadShape(**config["shape"])
-            standard = config["inputs"] == STANDARD
-            inputs = Standard.empty(shape.layers, shape.width) if standard else None
-            head = cls(head_from_json(config["head"]), shape, inputs)
-        except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
-            raise HeadError("is not a head's config", where=folder / CONFIG_FILE, found=error) from error
+        config = read_config(folder)
+        if config["copies"] != 1:
+            raise HeadError(
+                "is of several copies of a head, which answer by their mean",
+                where=folder,
+                expected="one head",
+                found=f"{config['copies']} copies",
+                do="load them with bv_search.heads.copies.load_heads",
+            )
+        head = cls.from_json(config, where=folder / CONFIG_FILE)
         head.load_weights(read_weights(folder / WEIGHTS_FILE), where=folder / WEIGHTS_FILE)
         return head
+
+    def to_json(self) -> dict[str, Any]:
+        inputs = RAW if self.inputs is None else STANDARD
+        return {"head": self.config.to_json(), "inputs": inputs, "shape": asdict(self.shape)}
+
+    @classmethod
+    def from_json(cls, value: Mapping[str, Any], *, where: object) -> Self:
+        """Its weights are still to be loaded."""
+        try:
+            shape = HeadShape(**value["shape"])
+            standard = value["inputs"] == STANDARD
+            inputs = Standard.empty(shape.layers, shape.width) if standard else None
+            return cls(head_from_json(value["head"]), shape, inputs)
+        except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
+            raise HeadError("is not a head's config", where=where, found=error) from error
 
     def load_weights(self, weights: dict[str, Tensor], *, where: object) -> None:
         """Refuses by name what is missing, too many, of another shape or no number."""
@@ -117,6 +133,16 @@ class Head(nn.Module):
             if not weights[name].isfinite().all():
                 raise HeadError(f"tensor {name} has values that are no numbers", where=where)
         self.load_state_dict(weights)
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """With the number of copies that the folder holds: one, where it does not say."""
+    config: dict[str, Any] = {"copies": 1, **files.read_json(folder / CONFIG_FILE, HeadError)}
+    copies = config["copies"]
+    if type(copies) is not int or copies < 1:
+        where = folder / CONFIG_FILE
+        raise HeadError("is not a head's config", where=where, expected="copies: 1 or more", found=copies)
+    return config
 
 
 def read_weights(path: Path) -> dict[str, Tensor]:
