@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from bv_search.model.combine import Method, Votes, max_of, mean_of, methods_of
+from bv_search.model.combine import Method, max_of, methods_of
 from bv_search.tasks.task import Task
+from bv_search.tasks.votes import Votes, mean_of
 
 ROUNDS = 12  # of greedy selection
 
