@@ -117,7 +117,7 @@ def score(draws: Draws) -> float:
     config = NESTED.config(draws)
     head = config["head"]
     kind = 0.0 if head["kind"] == "adapter" else 1.0
-    return -kind - abs(head.get("size", 16) - 48) / 48 - abs(math.log10(config["learning_rate"]) + 2.0)
+    return float(-kind - abs(head.get("size", 16) - 48) / 48 - abs(math.log10(config["learning_rate"]) + 2.0))
 
 
 @pytest.mark.parametrize("name", SEARCHERS)
