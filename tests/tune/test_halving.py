@@ -29,7 +29,7 @@ def check(position: int, score: float, loss: float = 0.5) -> Check:
     return Check(position=position, rows=16 * position, score=score, loss=loss)
 
 
-def hear(halving: Halving, name: str, found: Check, *, done: bool = False, **settings: object) -> None:
+def hear(halving: Halving, name: str, found: Check, *, done: bool = False, **settings: Any) -> None:
     halving.hear(name, config(**settings), found, position=found.position, done=done)
 
 

@@ -13,7 +13,6 @@ from bv_search.tune.parking import Parking
 from bv_search.tune.rungs import plan_rungs
 from bv_search.tune.thin_trial import FAILURE, NEWS, TRIAL
 
-
 CONFIG = TrialConfig.from_json({"head": {"kind": "pooling"}})
 RUNGS = plan_rungs([CONFIG], 3300, halving=True, one_token=True)
 PLACE = RUNGS.of(CONFIG)[0]
