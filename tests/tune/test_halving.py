@@ -33,7 +33,7 @@ def hear(halving: Halving, name: str, found: Check, *, done: bool = False, **set
     halving.hear(name, config(**settings), found, position=found.position, done=done)
 
 
-def judge(halving: Halving, position: int, scores: dict[str, float], **settings: object) -> list[str]:
+def judge(halving: Halving, position: int, scores: dict[str, float], **settings: Any) -> list[str]:
     """Heads that came to a rung together, asked in any order: those that go on."""
     for name, score in scores.items():
         hear(halving, name, check(position, score), **settings)

@@ -32,7 +32,7 @@ def suggest(trial: str, **more: Any) -> dict[str, Any]:
 def segment(
     trial: str, position: int, found: dict[str, Any] | None, *, has_learned: bool = False
 ) -> dict[str, Any]:
-    about = {"position": position, "found": found, "checks": [], "has_learned": has_learned}
+    about: dict[str, Any] = {"position": position, "found": found, "checks": [], "has_learned": has_learned}
     return {"event": "segment", "trial": trial, "rows": 16 * position, "seconds": 1.0, **about}
 
 
@@ -95,7 +95,8 @@ class Desk:
 
 
 def replayed(*events: dict[str, Any]) -> tuple[Halving, Any, Desk]:
-    halving, desk, told = Halving(RUNGS, spared=["probe-all"]), Desk(), {}
+    halving, desk = Halving(RUNGS, spared=["probe-all"]), Desk()
+    told: dict[str, Any] = {}
     searcher: Any = SimpleNamespace(
         space=SPACE, adopt=lambda trial, draws: told.setdefault(trial, "adopted"), tell=told.__setitem__
     )
