@@ -20,7 +20,7 @@ from bv_search.errors import OutputError, RunError, StoreError, UserError
 from bv_search.heads.head import Head
 from bv_search.run.folder import Run
 from bv_search.run.predictions import read_predictions
-from bv_search.run.trial import DONE, STOPPED
+from bv_search.run.trial import DONE, STOPPED, TrialRecord
 from bv_search.scan.checks import Check
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
@@ -115,17 +115,22 @@ def test_a_run_goes_on_from_its_journal(small_space: str, class_store: Store, tm
     assert len(ladder(resumed)) == LAYERS + 2, "the ladder is climbed once"
 
 
+@pytest.mark.parametrize("scheduler", ["asha", "none"])
 def test_a_killed_search_is_resumed_and_loses_no_finished_segment(
-    small_space: str, class_store: Store, tmp_path: Path
+    scheduler: str, small_space: str, class_store: Store, tmp_path: Path
 ) -> None:
-    config = ask(small_space, class_store, tmp_path, searcher="random", pack="2")
+    """Where nobody is stopped, it ends as it would have ended."""
+    space = tmp_path / "open.yaml"
+    space.write_text(Path(small_space).read_text().replace("[1, 12]", "[12, auto]"))
+    config = ask(str(space), class_store, tmp_path, searcher="random", pack="2", scheduler=scheduler)
     pid = os.fork()
     if pid == 0:  # pragma: no cover - the child is killed
         options = {
-            "--space": small_space,
+            "--space": str(space),
             "--store": class_store.path,
             "--trials": "6",
             "--searcher": "random",
+            "--scheduler": scheduler,
             "--pack": "2",
             "--name": "it",
             "--runs": str(config.runs),
@@ -143,6 +148,20 @@ def test_a_killed_search_is_resumed_and_loses_no_finished_segment(
     assert [record.status for record in run.trials()].count("running") == 0
     assert (len(finished(run)), len(ladder(run))) == (6, LAYERS + 2)
     check_segments(run)
+    if scheduler == "none":
+        whole = {record.id: record for record in search(replace(config, name="whole"), QUIET).trials()}
+        for record in run.trials():
+            assert_alike(record, whole[record.id])
+
+
+def assert_alike(one: TrialRecord, other: TrialRecord) -> None:
+    """Whatever trained beside them."""
+    assert (one.config, one.status, one.rows) == (other.config, other.status, other.rows)
+    assert (one.score, one.report_score) == pytest.approx((other.score, other.report_score))
+    assert one.loss == pytest.approx(other.loss, rel=1e-3)
+    assert [point.rows for point in one.curve] == [point.rows for point in other.curve]
+    for ours, theirs in zip(one.curve, other.curve, strict=True):
+        assert ours.loss == pytest.approx(theirs.loss, rel=1e-3)
 
 
 def check_segments(run: Run) -> None:
