@@ -53,6 +53,12 @@ CPU = torch.device("cpu")
 SAMPLE = 4  # heads trained one by one
 PASSES = 4  # over a store of one token a window, in an arm's turn
 
+POOLINGS = {
+    "space": {
+        "head": {"kind": "pooling", "pooling": {"choice": ["learned", "average"]}},
+        "learning_rate": {"loguniform": [1e-4, 1e-2]},
+    }
+}
 SHARED = {
     "space": {
         "head": {"kind": "adapter", "size": {"choice": [16, 32, 64]}, "skip": {"choice": [True, False]}},
@@ -160,7 +166,7 @@ def _few(heads: Sequence[HeadState]) -> Sequence[HeadState]:
 def _measure_windows(ground: Ground, args: Namespace, progress: Progress) -> Measurement:
     """Of a store with all tokens."""
     families = {
-        "pooling": ground.heads(find_space("pooling").source, args.heads, passes=1),
+        "pooling": ground.heads(POOLINGS, args.heads, passes=1),
         "shared adapters": ground.heads(SHARED, args.heads, passes=1),
         "adapters": ground.heads(find_space("adapters").source, args.heads, passes=1),
     }

@@ -8,17 +8,19 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from bv_search.encoder.identity import EncoderIdentity
 from bv_search.encoder.stage import Stage
 from bv_search.tasks.task import Kind, Task
+
+if TYPE_CHECKING:  # seconds of imports, which whoever only names an encoder does without
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 Tokens = Sequence[int] | npt.NDArray[np.int64]
 
@@ -44,8 +46,8 @@ class Encoder:
 
     identity: EncoderIdentity
     folder: Path
-    tokenizer: PreTrainedTokenizerBase
-    model: PreTrainedModel
+    tokenizer: "PreTrainedTokenizerBase"
+    model: "PreTrainedModel"
     layers: int  # hidden layers and the embeddings below them
     width: int
     parameters: int  # of the encoder itself, its pooler counted, task heads not
@@ -86,7 +88,7 @@ class Encoder:
 class _BaseOutput:
     """Catches what the encoder inside a model gives: models with task heads drop the pooler's output."""
 
-    def __init__(self, model: PreTrainedModel) -> None:
+    def __init__(self, model: "PreTrainedModel") -> None:
         self._base: nn.Module = model.base_model
         self.output: Any = None
 
@@ -116,7 +118,7 @@ def logits_of(output: Any, task: Task | None) -> Tensor:
 
 
 def pad_batch(
-    model: PreTrainedModel, token_ids: Sequence[Tokens], type_ids: Sequence[Tokens], device: torch.device
+    model: "PreTrainedModel", token_ids: Sequence[Tokens], type_ids: Sequence[Tokens], device: torch.device
 ) -> dict[str, Tensor]:
     """The inputs of a model, padded to the batch's longest window and no further."""
     size = (len(token_ids), max(len(ids) for ids in token_ids))

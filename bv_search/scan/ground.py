@@ -29,7 +29,7 @@ def role_index(store: Store, role: Role | str, columns: Sequence[str] = SCORING)
 
 
 def doubts(store: Store) -> list[str]:
-    """Why scores may be too good: hidden states of a row that the encoder was trained on know its answer."""
+    """Why scores may say too much: hidden states of a row that the encoder was trained on know its answer."""
     found = []
     for role in HELD:
         splits = store.splits(role)

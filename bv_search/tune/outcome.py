@@ -9,7 +9,9 @@ from bv_search.run.roles import open_store
 from bv_search.run.trial import FAILED
 
 
-def describe(run: Run, standings: Standings | None) -> str:
+def describe(run: Run, standings: Standings | None = None) -> str:
+    """`standings`, where they are known already."""
+    standings = standings or compare_heads(run)
     records = run.trials()
     ranked = best(records)
     lines = [leaderboard_text(records, run.study.baseline)]
@@ -32,7 +34,8 @@ def compare_heads(run: Run) -> Standings | None:
     return compare(run, open_store(run)) if best(run.trials()) else None
 
 
-def to_json(run: Run, standings: Standings | None) -> dict[str, Any]:
+def to_json(run: Run, standings: Standings | None = None) -> dict[str, Any]:
+    standings = standings or compare_heads(run)
     searched = [record for record in run.trials() if record.rung is None]
     ranked = best(run.trials())
     return {

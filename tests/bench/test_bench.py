@@ -102,6 +102,21 @@ def test_packs_are_compared_with_heads_one_after_another(
     assert list((tmp_path / "here").iterdir()) == []
 
 
+def test_packs_are_compared_with_a_plain_loop_where_windows_are_one_token(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = make_class_store(tmp_path / "store")
+    assert (
+        main(COMMAND, ["scan", "--store", store.path, "--heads", "2", "--rounds", "1", "--json", "--quiet"])
+        == 0
+    )
+    said = json.loads(capsys.readouterr().out)
+    arms = {name: arm for name, arm in said["arms"].items() if not name.startswith("roof")}
+    assert all(arm["head-passes_per_second"] > 0 for arm in arms.values())
+    assert said["ratios"]["classification: pack / plain PyTorch loop"] > 0
+    assert said["ratios"]["poolings and linear: pack / plain PyTorch loop"] > 0
+
+
 def test_the_usual_file_gives_every_window_once_padded(tmp_path: Path) -> None:
     pytest.importorskip("h5py")
     windows = [np.full((2, 1 + n % 5, 3), n + 1, np.float32) for n in range(40)]
@@ -125,7 +140,10 @@ def test_what_is_missing_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -
 def test_a_store_of_another_task_is_not_scanned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = make_class_store(tmp_path / "store", tokens=12)
     assert main(COMMAND, ["scan", "--store", store.path]) == 2
-    assert "expected hidden states of a span task, such as squad2-span; found mrpc" in capsys.readouterr().err
+    assert (
+        "expected hidden states of a span task, or of one token a window; found mrpc"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(

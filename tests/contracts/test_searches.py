@@ -6,7 +6,7 @@ The normal run takes a covering set, in which every pair of settings meets; the 
 import csv
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from itertools import combinations, product
@@ -19,7 +19,6 @@ from bv_search.cluster import ray_session
 from bv_search.command import Progress
 from bv_search.run.folder import LEADERBOARD, Run
 from bv_search.run.trial import DONE, FAILED, STOPPED, TrialRecord
-from bv_search.scan.order import pass_length
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tune.config import SCHEDULERS, TuneConfig
@@ -28,15 +27,18 @@ from bv_search.tune.rungs import plan_rungs
 from bv_search.tune.search import run as search
 from bv_search.tune.searchers import SEARCHERS
 from tests.hunter import killing
-from tests.stores import make_class_store
+from tests.stores import LAYERS, make_class_store
 
 DEADLINE_SECONDS = 90  # many times what any takes
-WINDOWS = 200
+WINDOWS, PASS = 200, 13  # of the train split, and micro-batches of a pass over it
+LADDER = {"majority", *(f"probe-{channel}" for channel in range(LAYERS)), "probe-all"}
 TRIALS = (1, 2, 5, 9)
 PACKS = ("1", "2", "4", "auto")
 WORKERS = (1, 2)
 NOTHING, KILLED, BAD_HEADS = "nothing", "killed", "bad-heads"
-WORKS = ("ray::ScanWorker.segment", "ray::ScanWorker.final", "ray::ThinTrial")  # each is killed once
+WORKS = tuple(
+    f"ray::{work}" for work in ("ScanWorker.solve", "ScanWorker.segment", "ScanWorker.final", "ThinTrial")
+)
 TROUBLES = (NOTHING, KILLED, BAD_HEADS)
 
 SPACE = """
@@ -46,9 +48,10 @@ space:
       - {kind: pooling, pooling: {choice: [learned, average]}}
       - {kind: adapter, size: {choice: [4, 8]}, shared: {choice: [true, false]}}
   learning_rate: {choice: [0.01, 0.003]}
-  epochs: {choice: [1, 12]}
+  passes: {choice: [1, 12, auto]}
 start:
-  - {head: {kind: adapter, size: 8, shared: true}, learning_rate: 0.01, epochs: 12}
+  - {head: {kind: adapter, size: 8, shared: true}, learning_rate: 0.01, passes: 12}
+  - {head: {kind: adapter, size: 8, shared: true}, learning_rate: 0.01, passes: auto}
 """
 
 HUGE, WILD = 10**12, 1.0e30  # more than any memory holds; more than any number holds
@@ -56,11 +59,11 @@ BAD_SPACE = f"""
 space:
   head: {{kind: adapter, size: {{choice: [4, {HUGE}]}}, skip: {{choice: [true, false]}}}}
   learning_rate: {{choice: [0.01, 0.003, {WILD:.1e}]}}
-  epochs: {{choice: [1, 12]}}
+  passes: {{choice: [1, 12, auto]}}
 start:
-  - {{head: {{kind: adapter, size: {HUGE}, skip: true}}, learning_rate: 0.01, epochs: 12}}
-  - {{head: {{kind: adapter, size: 4, skip: true}}, learning_rate: 0.01, epochs: 12}}
-  - {{head: {{kind: adapter, size: 4, skip: true}}, learning_rate: {WILD:.1e}, epochs: 12}}
+  - {{head: {{kind: adapter, size: {HUGE}, skip: true}}, learning_rate: 0.01, passes: 12}}
+  - {{head: {{kind: adapter, size: 4, skip: true}}, learning_rate: 0.01, passes: 12}}
+  - {{head: {{kind: adapter, size: 4, skip: true}}, learning_rate: {WILD:.1e}, passes: 12}}
 """
 
 
@@ -150,7 +153,7 @@ def prove(combination: Combination, store: Store, runs: Path) -> None:
 
     assert sorted(killed) == sorted(victims)
     check_whole(run, combination.trials)
-    statuses = {record.status for record in run.trials() if not is_bad(record)}
+    statuses = {record.status for record in searched(run) if not is_bad(record)}
     assert statuses <= ({DONE, STOPPED} if combination.scheduler == "asha" else {DONE})
 
 
@@ -171,20 +174,25 @@ def do_search(combination: Combination, store: Store, runs: Path) -> Run:
     return Run.open(search(config, Progress(quiet=True)).path)
 
 
+def searched(run: Run) -> list[TrialRecord]:
+    return [record for record in run.trials() if record.rung is None]
+
+
 def is_bad(record: TrialRecord) -> bool:
-    return bool(record.config["head"].get("size") == HUGE or record.config["learning_rate"] == WILD)
+    return bool(record.config["head"].get("size") == HUGE or record.config.get("learning_rate") == WILD)
 
 
 def check_whole(run: Run, trials: int) -> None:
-    records = run.trials()
-    assert [record.id for record in records] == [f"{n:04d}" for n in range(1, trials + 1)]
+    records, own = run.trials(), searched(run)
+    assert [record.id for record in own] == [f"{n:04d}" for n in range(1, trials + 1)]
     start = run.study.space["start"][:trials]
-    assert [record.config for record in records[: len(start)]] == start, "starting points come first"
+    assert [record.config for record in own[: len(start)]] == start, "starting points come first"
+    assert {record.id for record in records} - {record.id for record in own} == LADDER
     check_journal(run, records)
     for record in records:
         check_trial(run, record)
     with (run.path / LEADERBOARD).open() as file:
-        assert sorted(row["trial"] for row in csv.DictReader(file)) == [record.id for record in records]
+        assert {row["trial"] for row in csv.DictReader(file)} == {record.id for record in records}
     assert not list(run.path.glob("states/*")), "states of finished heads are gone"
     if any(record.answers for record in records):
         assert to_json(run)["failed"] == sum(is_bad(record) for record in records)
@@ -196,12 +204,16 @@ def check_journal(run: Run, records: list[TrialRecord]) -> None:
     for word in ("suggest", "finish"):
         assert Counter(e["trial"] for e in events if e["event"] == word) == {r.id: 1 for r in records}
     assert Counter(e["trial"] for e in events if e["event"] == "halt") == {
-        r.id: 1 for r in records if r.status != FAILED
+        r.id: 1 for r in records if r.status != FAILED and r.rung is None
     }
     assert [event["event"] for event in events].index("end") == len(events) - 1
     for record in records:
-        rows = [rung.rows for rung in record.rungs]
+        segments = [e for e in events if e["event"] == "segment" and e["trial"] == record.id]
+        rows = [segment["rows"] for segment in segments]
         assert rows == sorted(set(rows)), f"trial {record.id} trained a segment twice"
+        checks = [check["position"] for segment in segments for check in segment["checks"]]
+        assert checks == [PASS * n for n in range(1, len(checks) + 1)], "once after each pass"
+        assert len(checks) == (rows[-1] // WINDOWS if rows and is_open(record) else 0)
 
 
 def check_trial(run: Run, record: TrialRecord) -> None:
@@ -214,16 +226,25 @@ def check_trial(run: Run, record: TrialRecord) -> None:
     assert record.status in {DONE, STOPPED}, record.reason
     assert record.answers
     assert files == ["config.json", "model.safetensors", "report.parquet", "select.parquet"]
-    assert record.rows == (record.config["epochs"] * WINDOWS if record.status == DONE else rung_rows())
+    passes, rest = divmod(record.rows, WINDOWS)
+    assert rest == 0
+    assert passes in allowed_passes(record)
 
 
-def rung_rows() -> int:
-    """Where the scheduler compares the heads of twelve epochs."""
-    longest = TrialConfig.from_json({"head": {"kind": "pooling"}, "epochs": 12})
-    (rung,) = plan_rungs([longest], WINDOWS, halving=True).positions
-    passes, rest = divmod(rung, pass_length(WINDOWS))
-    assert rest == 0, "no part of a pass, or rows were harder to count"
-    return passes * WINDOWS
+def is_open(record: TrialRecord) -> bool:
+    return record.rung is None and record.config["passes"] == "auto"
+
+
+def allowed_passes(record: TrialRecord) -> Collection[int]:
+    """Where a trial may end: at its end, if it has one, or where the scheduler compares it with others."""
+    if record.rung is not None:
+        return {0}
+    config = TrialConfig.from_json(record.config)
+    rungs = plan_rungs([config], WINDOWS, halving=True, one_token=True)
+    if record.status == STOPPED:
+        return {rung // PASS for rung in rungs.of(config)}
+    last = rungs.course(config).passes
+    return range(2, last + 1) if is_open(record) else {last}
 
 
 @contextmanager

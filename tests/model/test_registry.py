@@ -5,6 +5,7 @@ import mlflow
 import pandas as pd
 import pytest
 
+from bv_search.errors import DataError
 from bv_search.model.answer import answer_rows
 from bv_search.model.registry import register
 from bv_search.model.source import open_model
@@ -30,6 +31,8 @@ def test_the_best_model_is_registered_and_answers_without_pickle(
     served = mlflow.pyfunc.load_model(first.uri)
     expected = [row["prediction"] for row in answer_rows(model, model.load_encoder(), rows).rows]
     assert served.predict(table)["prediction"].tolist() == expected
+    with pytest.raises(DataError, match=r"^row 1: the column 'context' holds no text; found "):
+        served.predict(table.assign(context=["The report was written by Ada.", None, *["…"] * 6]))
     assert served.metadata.get_input_schema().input_names() == ["question", "context"]
 
     stored = run.path.parent / "mlartifacts"

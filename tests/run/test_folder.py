@@ -107,6 +107,16 @@ def test_memory_is_the_most_of_any_session(finished_run: Run) -> None:
     assert finished_run.memory() == {"peak_scan_worker": 9}
 
 
+def test_rungs_of_the_ladder_are_no_trials_that_are_left(run: Run) -> None:
+    for trial, more in (*((each, {}) for each in "abcd"), ("majority", {"rung": "majority"})):
+        run.journal.append(
+            {"event": "suggest", "trial": trial, "config": {}, **more},
+            {"event": "finish", "trial": trial, "status": "failed", "reason": "a bug"},
+        )
+    with pytest.raises(RunError, match=r"found 4 trials begun, 4 failed; .*--trials \+N"):
+        run.finished_trials()
+
+
 def test_a_run_without_finished_trials_says_what_to_do(run: Run) -> None:
     run.journal.append({"event": "suggest", "trial": "a", "config": {}})
     with pytest.raises(

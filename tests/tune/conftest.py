@@ -6,11 +6,27 @@ from pathlib import Path
 import pytest
 
 from bv_search.cluster import ray_session
+from bv_search.run.folder import Run
+from bv_search.run.trial import TrialRecord
 from bv_search.store.store import Store
 from tests.extract.conftest import pairs, stage
 from tests.stores import make_class_store, make_span_store
 
 __all__ = ["pairs", "stage"]
+
+
+def searched(run: Run) -> list[TrialRecord]:
+    """Trials that the search proposed: without the rungs of the ladder."""
+    return [record for record in run.trials() if record.rung is None]
+
+
+def ladder(run: Run) -> list[TrialRecord]:
+    return [record for record in run.trials() if record.rung is not None]
+
+
+def finished(run: Run) -> list[TrialRecord]:
+    """Best on select first."""
+    return [record for record in run.finished_trials() if record.rung is None]
 
 
 @pytest.fixture(scope="module")
@@ -41,9 +57,9 @@ space:
       - {kind: pooling, pooling: {choice: [learned, average]}}
       - {kind: adapter, size: {choice: [4, 8]}, shared: {choice: [true, false]}, skip: true}
   learning_rate: {choice: [0.01, 0.003]}
-  epochs: {choice: [1, 12]}
+  passes: {choice: [1, 12]}
 start:
-  - {head: {kind: adapter, size: 8, shared: true, skip: true}, learning_rate: 0.01, epochs: 12}
+  - {head: {kind: adapter, size: 8, shared: true, skip: true}, learning_rate: 0.01, passes: 12}
 """
     )
     return str(path)

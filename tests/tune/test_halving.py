@@ -29,11 +29,11 @@ def check(position: int, score: float, loss: float = 0.5) -> Check:
     return Check(position=position, rows=16 * position, score=score, loss=loss)
 
 
-def hear(halving: Halving, name: str, found: Check, *, done: bool = False, **settings: object) -> None:
+def hear(halving: Halving, name: str, found: Check, *, done: bool = False, **settings: Any) -> None:
     halving.hear(name, config(**settings), found, position=found.position, done=done)
 
 
-def judge(halving: Halving, position: int, scores: dict[str, float], **settings: object) -> list[str]:
+def judge(halving: Halving, position: int, scores: dict[str, float], **settings: Any) -> list[str]:
     """Heads that came to a rung together, asked in any order: those that go on."""
     for name, score in scores.items():
         hear(halving, name, check(position, score), **settings)

@@ -7,6 +7,7 @@ import signal
 import sys
 import time
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +20,8 @@ from bv_search.errors import OutputError, RunError, StoreError, UserError
 from bv_search.heads.head import Head
 from bv_search.run.folder import Run
 from bv_search.run.predictions import read_predictions
-from bv_search.run.trial import DONE, STOPPED
+from bv_search.run.trial import DONE, STOPPED, TrialRecord
+from bv_search.scan.checks import Check
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tune import crew as crew_module
@@ -28,6 +30,7 @@ from bv_search.tune.__main__ import COMMAND
 from bv_search.tune.budget import Budget
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.crew import Crew, Job
+from bv_search.tune.desk import Desk
 from bv_search.tune.halving import Halving
 from bv_search.tune.outcome import describe, to_json
 from bv_search.tune.resume import Past
@@ -37,7 +40,8 @@ from bv_search.tune.search import run as search
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.space import parse_space
 from bv_search.tune.study import open_study
-from tests.stores import make_class_store
+from tests.stores import LAYERS, make_class_store
+from tests.tune.conftest import finished, ladder, searched
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 
@@ -50,20 +54,22 @@ def ask(space: str, store: Store, tmp_path: Path, **more: Any) -> TuneConfig:
 
 
 def scores(run: Run) -> list[tuple[str, str, float | None]]:
-    return [(record.id, record.status, record.score) for record in run.trials()]
+    return [(record.id, record.status, record.score) for record in searched(run)]
 
 
 def test_neither_pack_nor_company_changes_a_result(span_store: Store, tmp_path: Path) -> None:
     table = tmp_path / "table.yaml"
     table.write_text(
-        "space: {learning_rate: 0.01, "
+        "space: {learning_rate: 0.01, passes: 1, "
         "head: {grid: [{kind: pooling}, {kind: adapter, size: 8}, {kind: adapter, size: 4}]}}"
     )
 
     alone = search(ask(str(table), span_store, tmp_path, pack="1", name="alone", scheduler="none"), QUIET)
     packed = search(ask(str(table), span_store, tmp_path, pack="3", name="packed", scheduler="none"), QUIET)
 
+    assert len(searched(alone)) == 3
     for one, other in zip(alone.trials(), packed.trials(), strict=True):
+        assert one.id == other.id
         assert one.score == pytest.approx(other.score, abs=0.011)
         assert one.report_score == pytest.approx(other.report_score, abs=0.011)
 
@@ -71,7 +77,7 @@ def test_neither_pack_nor_company_changes_a_result(span_store: Store, tmp_path: 
 def test_what_a_search_leaves_is_whole(small_space: str, span_store: Store, tmp_path: Path) -> None:
     run = Run.open(search(ask(small_space, span_store, tmp_path), QUIET).path)
 
-    best = run.finished_trials()[0]
+    best = finished(run)[0]
     folder = run.trial_folder(best.id)
     head = Head.from_pretrained(folder)
     ids = span_store.split("dev").index["id"].to_pylist()
@@ -81,8 +87,9 @@ def test_what_a_search_leaves_is_whole(small_space: str, span_store: Store, tmp_
     assert best.report_score is not None
     assert best.interval[0] <= best.report_score <= best.interval[1]
     assert not list((run.path / "states").iterdir()), "states of finished heads are gone"
+    assert (len(searched(run)), len(finished(run))) == (6, 6)
     said = to_json(run)
-    assert (said["trials"], said["failed"], said["best"]["trial"]) == (6, 0, best.id)
+    assert (said["failed"], said["best"]["trial"]) == (0, run.finished_trials()[0].id)
     assert said["baseline"] == 0.1
     assert said["seconds"]["total"] > 0
     assert 1e8 < said["memory"]["peak_scan_worker"] < 4e9, "torch and little else"
@@ -100,31 +107,37 @@ def test_a_run_goes_on_from_its_journal(small_space: str, class_store: Store, tm
     more = TuneConfig(space="", store="", name="parts", resume=True, runs=begun.runs, trials=3, more=True)
     resumed = search(more, QUIET)
 
-    assert [r.config for r in resumed.trials()] == [r.config for r in whole.trials()]
-    assert len(resumed.finished_trials()) == 6
+    assert [r.config for r in searched(resumed)] == [r.config for r in searched(whole)]
+    assert len(finished(resumed)) == 6
     assert resumed.study.trials == 6
-    judged = [sum(rung.score is not None for rung in record.rungs) for record in resumed.trials()]
+    judged = [len(record.curve) for record in searched(resumed)]
     assert judged == [1] * 6, "the scheduler of a run is the one that it was begun with: no rungs"
+    assert len(ladder(resumed)) == LAYERS + 2, "the ladder is climbed once"
 
 
+@pytest.mark.parametrize("scheduler", ["asha", "none"])
 def test_a_killed_search_is_resumed_and_loses_no_finished_segment(
-    small_space: str, class_store: Store, tmp_path: Path
+    scheduler: str, small_space: str, class_store: Store, tmp_path: Path
 ) -> None:
-    config = ask(small_space, class_store, tmp_path, searcher="random", pack="2")
+    """Where nobody is stopped, it ends as it would have ended."""
+    space = tmp_path / "open.yaml"
+    space.write_text(Path(small_space).read_text().replace("[1, 12]", "[12, auto]"))
+    config = ask(str(space), class_store, tmp_path, searcher="random", pack="2", scheduler=scheduler)
     pid = os.fork()
     if pid == 0:  # pragma: no cover - the child is killed
         options = {
-            "--space": small_space,
+            "--space": str(space),
             "--store": class_store.path,
             "--trials": "6",
             "--searcher": "random",
+            "--scheduler": scheduler,
             "--pack": "2",
             "--name": "it",
             "--runs": str(config.runs),
         }
         words = [word for pair in options.items() for word in pair]
         os.execv(sys.executable, [sys.executable, "-m", "bv_search.tune", *words, "--quiet"])
-    _wait_for(lambda: re.search(r'"segment".*"score":[01]', _journal(config)))
+    _wait_for(lambda: re.search(r'"segment".*"found":\{', _journal(config)))
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     before = [line for line in _journal(config).splitlines() if '"segment"' in line]
@@ -133,10 +146,32 @@ def test_a_killed_search_is_resumed_and_loses_no_finished_segment(
 
     assert [line for line in _journal(config).splitlines() if '"segment"' in line][: len(before)] == before
     assert [record.status for record in run.trials()].count("running") == 0
-    assert len(run.finished_trials()) == 6
+    assert (len(finished(run)), len(ladder(run))) == (6, LAYERS + 2)
+    check_segments(run)
+    if scheduler == "none":
+        whole = {record.id: record for record in search(replace(config, name="whole"), QUIET).trials()}
+        for record in run.trials():
+            assert_alike(record, whole[record.id])
+
+
+def assert_alike(one: TrialRecord, other: TrialRecord) -> None:
+    """Whatever trained beside them."""
+    assert (one.config, one.status, one.rows) == (other.config, other.status, other.rows)
+    assert (one.score, one.report_score) == pytest.approx((other.score, other.report_score))
+    assert one.loss == pytest.approx(other.loss, rel=1e-3)
+    assert [point.rows for point in one.curve] == [point.rows for point in other.curve]
+    for ours, theirs in zip(one.curve, other.curve, strict=True):
+        assert ours.loss == pytest.approx(theirs.loss, rel=1e-3)
+
+
+def check_segments(run: Run) -> None:
+    """Each begins where the one before it ended: nothing is trained twice."""
     for record in run.trials():
-        rows = [rung.rows for rung in record.rungs]
+        own = [e for e in run.events() if e["event"] == "segment" and e["trial"] == record.id]
+        rows = [event["rows"] for event in own]
         assert rows == sorted(set(rows)), "a score that was not reported is reported, not made again"
+        checks = [check["position"] for event in own for check in event["checks"]]
+        assert checks == sorted(set(checks))
 
 
 class FromTheFirstSegment(Budget):
@@ -162,60 +197,82 @@ def test_a_time_budget_ends_a_search_with_what_it_has(class_store: Store, tmp_pa
     space = tmp_path / "long.yaml"
     space.write_text(
         "space: {head: {kind: adapter, size: 4}, "
-        "learning_rate: {uniform: [0.001, 0.01]}, epochs: {choice: [1, 200]}}"
+        "learning_rate: {uniform: [0.001, 0.01]}, passes: {choice: [1, 200]}}"
     )
 
     run = search(ask(str(space), class_store, tmp_path, trials=500, pack="4", time_budget=4.0), QUIET)
 
-    assert 0 < len(run.finished_trials()) < 500
+    assert 0 < len(finished(run)) < 500
 
 
 @pytest.mark.usefixtures("prompt_processes")
 def test_heads_that_a_time_budget_cuts_are_scored_as_they_are(class_store: Store, tmp_path: Path) -> None:
     space = tmp_path / "endless.yaml"
     space.write_text(
-        "space: {head: {kind: adapter, size: 4}, learning_rate: {uniform: [0.001, 0.01]}, epochs: 9000}"
+        "space: {head: {kind: adapter, size: 4}, learning_rate: {uniform: [0.001, 0.01]}, passes: 9000}"
     )
 
-    run = search(ask(str(space), class_store, tmp_path, trials=3, searcher="random", time_budget=2.0), QUIET)
+    config = ask(str(space), class_store, tmp_path, trials=3, searcher="random", scheduler="none")
+    run = search(replace(config, time_budget=2.0), QUIET)
 
-    assert [record.status for record in run.trials()] == [STOPPED] * 3
-    for record in run.trials():
-        assert [rung.score for rung in record.rungs] == [None], "cut on the way to its first rung"
+    assert [record.status for record in searched(run)] == [STOPPED] * 3
+    for record in searched(run):
+        assert record.curve == (), "cut on the way to its end"
         assert record.report_score is not None
         assert read_predictions(run.trial_folder(record.id) / "report.parquet").logits
 
 
 def test_a_resumed_scheduler_knows_what_was_judged_before() -> None:
-    space = parse_space({"space": {"head": {"kind": "pooling"}, "learning_rate": 0.01, "epochs": 40}}, "it")
+    space = parse_space({"space": {"head": {"kind": "pooling"}, "learning_rate": 0.01, "passes": 40}}, "it")
     config = next(iter(space.corners()))
-    rungs = plan_rungs([TrialConfig.from_json(config)], 200, halving=True)
-    first = rungs.positions[0]
-    desk: Any = SimpleNamespace(known=lambda *about: None)
+    typed = TrialConfig.from_json(config)
+    rungs = plan_rungs([typed], 200, halving=True, one_token=True)
+    first = rungs.of(typed)[0]
+    desk: Any = SimpleNamespace(known=lambda past: None)
+
+    def check(score: float) -> Check:
+        return Check(position=first, rows=16 * first, score=score, loss=0.5)
 
     def goes_on(past: list[Past]) -> bool:
         halving = Halving(rungs)
         replay(past, SEARCHERS["random"](space, 0), desk, halving)
-        halving.hear("new", first, 0.1)
+        halving.hear("new", typed, check(0.1), position=first, done=False)
         return halving.goes_on("new", first)
 
     better = [
-        Past(trial=name, config=config, position=first, scores=[(first, score)], status=STOPPED)
+        Past(trial=name, config=config, position=first, found=[(first, check(score))], status=STOPPED)
         for name, score in (("a", 0.9), ("b", 0.8))
     ]
     assert not goes_on(better)
     assert goes_on([])
 
 
-def test_a_search_of_which_every_head_fails_says_why(class_store: Store, tmp_path: Path) -> None:
+def test_a_search_of_which_every_head_fails_says_why_and_has_its_ladder(
+    class_store: Store, tmp_path: Path
+) -> None:
     space = tmp_path / "wild.yaml"
     space.write_text("space: {head: {kind: adapter, size: {choice: [2, 4]}}, learning_rate: 1.0e+30}")
 
     run = search(ask(str(space), class_store, tmp_path, trials=2, searcher="random"), QUIET)
 
     assert describe(run).count("failed: diverged") == 2
+    assert to_json(run)["failed"] == 2
+    assert finished(run) == []
+    assert {record.id for record in run.finished_trials()} == {record.id for record in ladder(run)}
+
+
+def test_a_search_of_which_nothing_is_left_says_what_to_do(
+    class_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor the ladder, whose rungs no worker can solve."""
+    space = tmp_path / "wild.yaml"
+    space.write_text("space: {head: {kind: adapter, size: {choice: [2, 4]}}, learning_rate: 1.0e+30}")
+    monkeypatch.setattr(Desk, "climb", lambda desk, rungs: [desk.fail(rung.trial, "a bug") for rung in rungs])
+
+    run = search(ask(str(space), class_store, tmp_path, trials=2, searcher="random"), QUIET)
+
     said = to_json(run)
-    assert (said["failed"], said["best"], said["smallest"]) == (2, None, None)
+    assert (said["best"], said["smallest"]) == (None, None)
     with pytest.raises(
         RunError, match=r"found 2 trials begun, 2 failed; bv-search tune --resume \S+ --trials \+N"
     ):
@@ -246,7 +303,8 @@ def test_a_searcher_that_cannot_learn_from_the_first_heads_is_told(
         {"space": {"head": {"kind": "pooling"}, "learning_rate": {"choice": [0.1, 0.2]}}}, "it"
     )
     asked = SEARCHERS[searcher](space, 0)
-    known = [Past(trial=str(n), config={}, scores=[(48, 0.5)]) for n in range(10)]
+    check = Check(position=48, rows=768, score=0.5, loss=0.5)
+    known = [Past(trial=str(n), config={}, found=[(48, check)]) for n in range(10)]
 
     assert len(list(doubts_of_learning(asked, [], left, pack))) == (0 if searcher == "random" else said)
     assert not list(doubts_of_learning(asked, known, left, pack))
@@ -270,7 +328,7 @@ def test_a_store_that_cannot_be_read_costs_no_trial(
     run = search(TuneConfig(name="it", resume=True, runs=config.runs), QUIET)
 
     assert {record.status for record in run.trials()} <= {DONE, STOPPED}
-    assert len(run.trials()) == 6
+    assert (len(searched(run)), len(ladder(run))) == (6, LAYERS + 2)
 
 
 def test_where_mlflow_cannot_be_reached_nothing_is_begun_or_changed(
@@ -318,8 +376,8 @@ def test_heads_train_and_are_scored_on_every_worker(
     monkeypatch.setattr(Crew, "submit", count)
     run = search(ask(small_space, class_store, tmp_path, workers=2, scheduler="none"), QUIET)
 
-    assert len(run.finished_trials()) == 6
-    assert at_once == {"segment": 2, "final": 2}
+    assert len(finished(run)) == 6
+    assert at_once == {"solve": 1, "segment": 2, "final": 2}
 
 
 def test_a_search_that_waits_for_the_cluster_says_so(

@@ -21,6 +21,8 @@ from bv_search.model.source import open_model
 from bv_search.predict import predict
 from bv_search.predict.predict import PredictConfig
 from bv_search.run.folder import Run
+from bv_search.scan.ground import head_shape
+from bv_search.scan.ladder import rungs_of
 from bv_search.source import AUTO, LIVE, STORE
 from bv_search.source.channels import Channels
 from bv_search.source.choice import Rates, choose_source, compare_sources
@@ -30,6 +32,7 @@ from bv_search.tune.config import TuneConfig
 from bv_search.tune.dry_run import dry_run
 from bv_search.tune.outcome import to_json
 from bv_search.tune.search import run as search
+from tests.tune.conftest import finished, ladder
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 
@@ -43,7 +46,7 @@ space:
       - {kind: adapter, size: 4, shared: false}
       - {kind: xception}
   learning_rate: 0.01
-  epochs: 2
+  passes: 2
 """,
     "squad2-span": """
 space:
@@ -109,6 +112,7 @@ def weights(run: Run) -> dict[str, dict[str, torch.Tensor]]:
 def test_a_search_finds_the_same_heads_from_either_source(
     task: str, places: dict[str, Path], tmp_path: Path
 ) -> None:
+    store = Store.open(places[task])
     stored, live = (
         search(ask(task, places[task], tmp_path, name=source, source=source), QUIET)
         for source in (STORE, LIVE)
@@ -117,7 +121,8 @@ def test_a_search_finds_the_same_heads_from_either_source(
     assert (Run.open(stored.path).study.source, Run.open(live.path).study.source) == (STORE, LIVE)
     assert to_json(live)["source"] == LIVE
     ours, theirs = weights(live), weights(stored)
-    assert ours.keys() == theirs.keys() == {f"{n:04}" for n in range(1, len(ours) + 1)}
+    assert ours.keys() == theirs.keys() == {record.id for record in stored.trials()}
+    assert {record.id for record in ladder(live)} == {rung.trial for rung in rungs_of(head_shape(store))}
     for trial, tensors in ours.items():
         for name, tensor in tensors.items():
             torch.testing.assert_close(tensor, theirs[trial][name], rtol=1e-6, atol=1e-6)
@@ -135,7 +140,7 @@ def test_from_a_store_that_keeps_nothing_to_an_answer(places: dict[str, Path], t
 
     assert "source: live (the store keeps no hidden states)\n" in said.getvalue()
     assert run.study.source == LIVE
-    assert len(resumed.finished_trials()) == 3
+    assert len(finished(resumed)) == 3
     combined = ensemble.run(EnsembleConfig(runs=(str(run.path),), mlflow=False), QUIET)
     assert 0.0 <= combined.evaluation.score <= 1.0
     best = resumed.finished_trials()[0]
@@ -170,7 +175,7 @@ def test_a_resumed_run_keeps_its_source_unless_told_otherwise(
 
     assert "source: " not in said.getvalue()
     assert (kept.study.source, changed.study.source) == (LIVE, STORE)
-    assert len(changed.finished_trials()) == 3
+    assert len(finished(changed)) == 3
 
 
 def test_a_dry_run_counts_the_tokens_to_encode_where_nothing_can_be_read(

@@ -50,9 +50,9 @@ def test_what_is_wrong_with_a_space_is_one_clear_line(space: dict[str, Any], mes
 @pytest.mark.parametrize(
     ("space", "message"),
     [
-        ({"epochs": {"uniform": [1, 5]}}, "bad epochs; .* found 1.0; uniform draws fractions: use randint"),
-        ({"epochs": {"uniform": [1.5, 5]}}, "bad epochs; .* found 1.5; uniform draws fractions: use randint"),
-        ({"epochs": {"quniform": [1, 5, 0.5]}}, "bad epochs; .* quniform draws fractions: use randint"),
+        ({"passes": {"uniform": [1, 5]}}, "bad passes; .* found 1.0; uniform draws fractions: use randint"),
+        ({"passes": {"uniform": [1.5, 5]}}, "bad passes; .* found 1.5; uniform draws fractions: use randint"),
+        ({"passes": {"quniform": [1, 5, 0.5]}}, "bad passes; .* quniform draws fractions: use randint"),
         ({"seed": {"loguniform": [1, 1000]}}, "bad seed; .* loguniform draws fractions: use randint"),
         ({"batch": {"loguniform": [16, 512]}}, "bad batch; .* use randint, quniform with a whole step, or"),
         (
@@ -75,7 +75,7 @@ def test_a_space_that_draws_what_no_head_can_take_is_refused_with_what_can(
 @pytest.mark.parametrize(
     "space",
     [
-        {"epochs": {"randint": [1, 5]}},
+        {"passes": {"randint": [1, 5]}},
         {"batch": {"quniform": [16, 64, 16]}},
         {"batch": {"quniform": [16.0, 64.0, 16.0]}},
         {"dropout": {"uniform": [0, 0.5]}},
