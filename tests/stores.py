@@ -15,6 +15,7 @@ from bv_search.store.manifest import Baseline, EncoderEntry
 from bv_search.store.store import Store
 from bv_search.store.writer import SplitArrays, write_store
 from bv_search.tasks.registry import find_task
+from bv_search.tasks.row import text_key
 from bv_search.tasks.window import WINDOW_SCHEMA
 
 LAYERS, WIDTH = 5, 24
@@ -118,9 +119,9 @@ def _row(name: str, length: int) -> dict[str, Any]:
     return {
         "id": f"{name}#0",
         "row": name,
-        "key": abs(hash(name)) % 2**63,
-        "group": abs(hash(name)) % 2**63,
-        "text": abs(hash(name)) % 2**63,
+        "key": text_key(name),
+        "group": text_key(name),
+        "text": text_key(name),
         "token_ids": [1] * length,
         "type_ids": [0] * length,
         "length": length,

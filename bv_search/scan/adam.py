@@ -67,7 +67,7 @@ class Adam:
         else:
             _foreach_step(due)
         for learner in due:
-            learner.pending = 0
+            learner.stepped()
 
     def _compiled_step(self, due: Sequence[Learner]) -> None:
         tensors = np.array([tensor for learner in due for tensor in self._tensors[id(learner)]])
@@ -93,8 +93,9 @@ def _numbers(learner: Learner) -> Iterable[tuple[float, float, float, float, flo
     left = 1.0 - rate * learner.config.training.weight_decay
     rate /= 1.0 - MEAN_DECAY**learner.steps
     correction = (1.0 - SQUARE_DECAY**learner.steps) ** -0.5
-    for decays in learner.decays:
-        yield 1.0 / learner.pending, correction, rate, left if decays else 1.0, learner.averaged_share()
+    shares = [1.0 / max(windows, 1) for windows in learner.pending]  # of none, there is no gradient
+    for owner, decays in zip(learner.owners, learner.decays, strict=True):
+        yield shares[owner], correction, rate, left if decays else 1.0, learner.averaged_share()
 
 
 @compiled

@@ -9,8 +9,8 @@ from torch import Tensor
 
 from bv_search.heads.inputs import Inputs, States, prepare
 from bv_search.store.block import Block, Part
+from bv_search.store.joined import AnySplit
 from bv_search.store.layout import MICRO_BATCH
-from bv_search.store.store import StoreSplit
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,19 +21,38 @@ class Batch:
 
 
 def batches(
-    split: StoreSplit, parts: Sequence[Part], *, inputs: Sequence[Inputs] = (None,), device: torch.device
+    split: AnySplit, parts: Sequence[Part], *, inputs: Sequence[Inputs] = (None,), device: torch.device
 ) -> Iterator[Batch]:
     """Micro-batches. On a GPU, the next one is copied there while this one is used."""
     made = _batches(split, parts, inputs, device)
     return _one_ahead(made, device) if device.type == "cuda" else made
 
 
+def owned_batches(
+    split: AnySplit, owners_N: np.ndarray, *, inputs: Sequence[Inputs], device: torch.device
+) -> Iterator[Batch]:
+    """The same of windows of one owner at a time, in each block; those without an owner are left out."""
+    made = _owned_batches(split, owners_N, inputs, device)
+    return _one_ahead(made, device) if device.type == "cuda" else made
+
+
 def _batches(
-    split: StoreSplit, parts: Sequence[Part], inputs: Sequence[Inputs], device: torch.device
+    split: AnySplit, parts: Sequence[Part], inputs: Sequence[Inputs], device: torch.device
 ) -> Iterator[Batch]:
     for block in split.read(parts):
         yield from _cut(block, inputs, device)
         del block  # or its memory would outlive the next one's beginning
+
+
+def _owned_batches(
+    split: AnySplit, owners_N: np.ndarray, inputs: Sequence[Inputs], device: torch.device
+) -> Iterator[Batch]:
+    whole = [Part(block=n, start=0, stop=windows) for n, windows in enumerate(split.block_windows)]
+    blocks = np.split(owners_N, np.cumsum(split.block_windows)[:-1])
+    needed = [part for part, owners in zip(whole, blocks, strict=True) if (owners >= 0).any()]
+    for block in split.read(needed):
+        yield from _pick(block, owners_N, inputs, device)
+        del block
 
 
 def _one_ahead(made: Iterator[Batch], device: torch.device) -> Iterator[Batch]:
@@ -63,6 +82,30 @@ def _cut(block: Block, inputs: Sequence[Inputs], device: torch.device) -> Iterat
             lengths_N=lengths[low:high].to(device),
             states=prepare(widen(block.hidden_LTH[:, ends[low] : ends[high]], device), inputs),
         )
+
+
+def _pick(
+    block: Block, owners_N: np.ndarray, inputs: Sequence[Inputs], device: torch.device
+) -> Iterator[Batch]:
+    """Micro-batches of windows that need not be neighbours: copies, too."""
+    owners = owners_N[block.first_window : block.first_window + block.windows]
+    starts = np.cumsum(block.lengths) - block.lengths
+    for owner in np.unique(owners[owners >= 0]):
+        own = np.flatnonzero(owners == owner)
+        for low in range(0, len(own), MICRO_BATCH):
+            chosen = own[low : low + MICRO_BATCH]
+            tokens = places_of(starts[chosen], block.lengths[chosen])
+            yield Batch(
+                windows=block.first_window + chosen,
+                lengths_N=torch.tensor(block.lengths[chosen], dtype=torch.int64).to(device),
+                states=prepare(widen(block.hidden_LTH[:, tokens], device), inputs),
+            )
+
+
+def places_of(starts_N: np.ndarray, lengths_N: np.ndarray) -> np.ndarray:
+    """Where the tokens of windows stand that begin there, window after window."""
+    ends_N = np.cumsum(lengths_N)
+    return np.repeat(starts_N - (ends_N - lengths_N), lengths_N) + np.arange(ends_N[-1])
 
 
 def widen(raw_LTH: np.ndarray, device: torch.device) -> Tensor:

@@ -12,10 +12,10 @@ from bv_search.heads.head import Head
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.layout import MICRO_BATCH
 
-LARGEST = 64  # heads: beyond it, packs gain little and lose more with a lost worker
+LARGEST = 64  # heads, or copies of them: beyond it, packs gain little and lose more with a lost worker
 SHARE = 0.5  # of the free memory
 FLOAT_BYTES = 4
-COPIES = 22  # of the weights: as they come, train, are averaged and score; measured, with pending gradients
+TIMES = 22  # the weights: as they come, train, are averaged and score; measured, with pending gradients
 
 
 def pack_capacity(
@@ -24,21 +24,22 @@ def pack_capacity(
     *,
     longest: int,
     device: torch.device,
+    copies: int = 1,
     reserved: int = 0,
     workers: int = 1,
 ) -> int:
     """Heads of the largest kind that may train together, where windows have up to `longest` tokens.
 
-    So many workers share this machine's memory, and each has `reserved` bytes of it for blocks. A GPU has one
-    worker, and holds no blocks.
+    Each has so many copies. So many workers share this machine's memory, and each has `reserved` bytes of it
+    for blocks. A GPU has one worker, and holds no blocks.
     """
     dropout = max(trial.training.dropout for trial in trials)  # any head may be drawn with it
     heads = {trial.head for trial in trials}
-    largest = max(head_bytes(head, shape, dropout=dropout, longest=longest) for head in heads)
+    largest = copies * max(head_bytes(head, shape, dropout=dropout, longest=longest) for head in heads)
     free = free_memory(device)
     if device.type == "cpu":
         free = free // workers - reserved
-    return max(1, min(LARGEST, int(SHARE * free / largest)))
+    return max(1, min(LARGEST // copies, int(SHARE * free / largest)))
 
 
 def head_bytes(config: HeadConfig, shape: HeadShape, *, dropout: float, longest: int) -> int:
@@ -51,7 +52,7 @@ def head_bytes(config: HeadConfig, shape: HeadShape, *, dropout: float, longest:
     head.use_dropout(dropout, seed=0)
     tokens = MICRO_BATCH * (longest if head.reads_all_tokens else 1)
     kept = sum(branch.kept(tokens) for branch in head.typed_branches())
-    return FLOAT_BYTES * (COPIES * head.parameter_count() + kept)
+    return FLOAT_BYTES * (TIMES * head.parameter_count() + kept)
 
 
 def free_memory(device: torch.device) -> int:

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from bv_search.heads.config import HeadShape
 from bv_search.store.doubts import HELD, doubts_of_rows
+from bv_search.store.joined import AnySplit, JoinedSplit
 from bv_search.store.store import Store, StoreSplit
 from bv_search.tasks.row import Role
 from bv_search.tasks.task import Kind
@@ -18,7 +19,15 @@ def train_split(store: Store) -> StoreSplit:
     return split
 
 
-def labels_of(split: StoreSplit) -> np.ndarray:
+def learned_split(store: Store, *, folds: int = 1) -> AnySplit:
+    """The rows that heads learn from: train; with folds, the rows of select come after them."""
+    if folds == 1:
+        return train_split(store)
+    (select,) = store.splits(Role.SELECT)
+    return JoinedSplit([train_split(store), select])
+
+
+def labels_of(split: AnySplit) -> np.ndarray:
     """labels_ND of every window."""
     return np.stack(split.index_columns(["label"])["label"].to_numpy())
 

@@ -1,5 +1,6 @@
-"""A judge: what heads are worth on the rows of a role, in one shared pass."""
+"""Judges: what heads are worth on some rows, in one shared pass."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,14 +10,18 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from bv_search.heads.head import Head
+from bv_search.heads.copies import Copies
+from bv_search.scan.folds import Folds
 from bv_search.scan.ground import labels_of, role_index
 from bv_search.scan.loss import LOSSES
 from bv_search.scan.rows import Rows
-from bv_search.scan.score import Logits, score_heads
+from bv_search.scan.score import score_copies, score_heads
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Role
+from bv_search.tasks.task import Task
+from bv_search.tasks.votes import Logits, mean_logits
+from bv_search.tasks.window import SCORING
 
 TOGETHER = 1024  # windows whose losses are added up at once
 
@@ -32,29 +37,61 @@ class Verdict:
         return self.evaluation.score
 
 
-class Judge:
-    def __init__(self, store: Store, role: Role, rows: Sequence[Rows]) -> None:
-        self._store, self._role, self.rows = store, role, rows
+class Judge(ABC):
+    """Of each head come all its copies."""
 
-    def judge(self, heads: Sequence[Head]) -> list[Verdict | None]:
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    @abstractmethod
+    def judge(self, heads: Sequence[Copies]) -> list[Verdict | None]:
         """None for a head whose answers are no numbers."""
-        if not heads:
-            return []
-        by_split = [score_heads(heads, rows) for rows in self.rows]
-        return [self.weigh(joined(parts)) for parts in zip(*by_split, strict=True)]
 
     def weigh(self, logits: Logits) -> Verdict | None:
         """What answers are worth, to the first windows if not to all; None if they are no numbers."""
         if not are_numbers(logits):
             return None
         index = self._index.slice(0, len(logits))
-        evaluation = self._store.task.evaluate(index, cast("Sequence[np.ndarray]", logits))
+        evaluation = self._task.evaluate(index, cast("Sequence[np.ndarray]", logits))
         return Verdict(logits=logits, evaluation=evaluation, loss=self._loss(logits))
 
     @property
-    def ids(self) -> list[str]:
-        ids: list[str] = self._index["id"].to_pylist()
-        return ids
+    @abstractmethod
+    def _index(self) -> pa.Table:
+        """What scoring needs of every window."""
+
+    @property
+    @abstractmethod
+    def _labels_ND(self) -> torch.Tensor: ...
+
+    def _loss(self, logits: Logits) -> float:
+        total = 0.0
+        loss = LOSSES[self._task.kind]
+        labels_ND = self._labels_ND[: len(logits)]
+        for start in range(0, len(logits), TOGETHER):
+            here, lengths_N = _side_by_side(logits[start : start + TOGETHER])
+            total += float(loss(here[None], lengths_N, labels_ND[start : start + TOGETHER], None))
+        return total / len(logits)
+
+
+class RoleJudge(Judge):
+    """By the rows of a role. Copies of a head answer by their mean."""
+
+    def __init__(self, store: Store, role: Role, rows: Sequence[Rows]) -> None:
+        super().__init__(store.task)
+        self._store, self._role, self.rows = store, role, rows
+
+    def judge(self, heads: Sequence[Copies]) -> list[Verdict | None]:
+        if not heads:
+            return []
+        each = [head for copies in heads for head in copies]
+        by_split = [score_heads(each, rows) for rows in self.rows]
+        said = map(joined, zip(*by_split, strict=True))
+        return [self._weigh_mean([next(said) for _ in copies]) for copies in heads]
+
+    def _weigh_mean(self, said: Sequence[Logits]) -> Verdict | None:
+        """No mean hides that a copy's answers are no numbers."""
+        return self.weigh(mean_logits(said, self._task.kind)) if all(map(are_numbers, said)) else None
 
     @cached_property
     def _index(self) -> pa.Table:
@@ -66,14 +103,26 @@ class Judge:
             np.concatenate([labels_of(split) for split in self._store.splits(self._role)])
         )
 
-    def _loss(self, logits: Logits) -> float:
-        total = 0.0
-        loss = LOSSES[self._store.task.kind]
-        labels_ND = self._labels_ND[: len(logits)]
-        for start in range(0, len(logits), TOGETHER):
-            here, lengths_N = _side_by_side(logits[start : start + TOGETHER])
-            total += float(loss(here[None], lengths_N, labels_ND[start : start + TOGETHER], None))
-        return total / len(logits)
+
+class FoldJudge(Judge):
+    """By the rows that heads learn from: each copy by those of its own fold, which it does not learn from."""
+
+    def __init__(self, rows: Rows, folds: Folds) -> None:
+        super().__init__(rows.split.store.task)
+        self._rows, self._folds = rows, folds
+
+    def judge(self, heads: Sequence[Copies]) -> list[Verdict | None]:
+        return (
+            [self.weigh(logits) for logits in score_copies(heads, self._rows, self._folds)] if heads else []
+        )
+
+    @cached_property
+    def _index(self) -> pa.Table:
+        return self._rows.split.index_columns(SCORING).take(pa.array(self._folds.judged))
+
+    @cached_property
+    def _labels_ND(self) -> torch.Tensor:
+        return torch.from_numpy(labels_of(self._rows.split)[self._folds.judged])
 
 
 def joined(parts: Sequence[Logits]) -> Logits:

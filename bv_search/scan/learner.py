@@ -1,6 +1,9 @@
-"""A head in training: its weights, its optimiser's moments, its position, and the best weights it had."""
+"""A head in training: its weights, its optimiser's moments, its position, and the best weights it had.
 
-from collections.abc import Mapping
+With folds that is all its copies, which go one way together and each learn from other rows.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -8,11 +11,12 @@ import torch
 from torch import Tensor, nn
 
 from bv_search.heads.config import HeadShape
+from bv_search.heads.copies import join_tensors
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
 from bv_search.scan.checks import Check, Checks
 from bv_search.scan.course import Course
-from bv_search.scan.state import HeadState, own_weights
+from bv_search.scan.state import HeadState, own_weights, seeds_of
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.layout import MICRO_BATCH
 
@@ -23,16 +27,17 @@ class Learner:
     config: TrialConfig
     shape: HeadShape
     course: Course
-    head: Head
+    heads: list[Head]  # its copies
     names: list[str]
-    parameters: list[nn.Parameter]
+    parameters: list[nn.Parameter]  # of all copies, one after the other
+    owners: list[int]  # which copy each is of
     decays: list[bool]  # whether weight decay pulls at each parameter
     mean: list[Tensor]
     square: list[Tensor]
     average: list[Tensor]  # the running mean of the parameters
     position: int
     steps: int
-    pending: int
+    pending: list[int]  # of each copy
     checks: Checks
     best_weights: Mapping[str, Tensor]
     new_checks: list[Check] = field(default_factory=list)  # since it was attached
@@ -45,28 +50,31 @@ class Learner:
 
     @classmethod
     def attach(cls, state: HeadState, *, windows: int, standard: Standard, device: torch.device) -> Self:
-        head = state.head(standard).to(device)
-        head.use_dropout(state.config.training.dropout, state.config.training.seed)
-        names = [name for name, _ in head.named_parameters()]
-        parameters = list(head.parameters())
-        for name, parameter in zip(names, parameters, strict=True):
+        heads = [head.to(device) for head in state.heads(standard)]
+        training = state.config.training
+        for head, seed in zip(heads, seeds_of(training.seed, state.copies), strict=True):
+            head.use_dropout(training.dropout, seed)
+        named = join_tensors([dict(head.named_parameters()) for head in heads])
+        parameters = [parameter for head in heads for parameter in head.parameters()]
+        for name, parameter in zip(named, parameters, strict=True):
             if name in state.gradient:
                 parameter.grad = state.gradient[name].to(device, copy=True)
         return cls(
             trial=state.trial,
             config=state.config,
             shape=state.shape,
-            course=Course.of(state.config.training, windows),
-            head=head,
-            names=names,
+            course=Course.of(training, windows),
+            heads=heads,
+            names=list(named),
             parameters=parameters,
-            decays=[decays(name, parameter) for name, parameter in head.named_parameters()],
-            mean=[state.mean[name].to(device, copy=True) for name in names],
-            square=[state.square[name].to(device, copy=True) for name in names],
-            average=[state.average.get(n, p.data).to(device, copy=True) for n, p in head.named_parameters()],
+            owners=[copy for copy, head in enumerate(heads) for _ in head.parameters()],
+            decays=[decays(name, parameter) for name, parameter in named.items()],
+            mean=[state.mean[name].to(device, copy=True) for name in named],
+            square=[state.square[name].to(device, copy=True) for name in named],
+            average=[state.average.get(name, p.data).to(device, copy=True) for name, p in named.items()],
             position=state.position,
             steps=state.steps,
-            pending=state.pending,
+            pending=list(state.pending),
             checks=state.checks,
             best_weights=state.best_weights,
         )
@@ -82,20 +90,26 @@ class Learner:
             shape=self.shape,
             position=self.position,
             steps=self.steps,
-            pending=self.pending,
+            pending=tuple(self.pending),
             checks=self.checks,
-            weights={name: _copy(tensor) for name, tensor in own_weights(self.head).items()},
+            weights=self._weights(),
             mean=named(self.mean),
             square=named(self.square),
             average=named(self.average) if self.averages else {},
-            gradient=named(gradients) if self.pending else {},
+            gradient=named(gradients) if any(self.pending) else {},
             best_weights=self.best_weights,
         )
 
-    def saw(self, windows: int) -> None:
+    def saw(self, windows: int, learned: Sequence[int] | None = None) -> None:
+        """So many windows; each copy learned from so many of them, or from all."""
         self._look_ahead()
         self.position += -(-windows // MICRO_BATCH)
-        self.pending += windows
+        learned = learned or [windows] * len(self.heads)
+        self.pending = [waiting + more for waiting, more in zip(self.pending, learned, strict=True)]
+
+    def stepped(self) -> None:
+        """What was pending has been learned."""
+        self.pending = [0] * len(self.heads)
 
     @property
     def averages(self) -> bool:
@@ -118,7 +132,7 @@ class Learner:
     def judged(self, check: Check) -> None:
         """Keep these weights, if it never was better."""
         if self.checks.beaten_by(check):
-            self.best_weights = {name: _copy(tensor) for name, tensor in own_weights(self.head).items()}
+            self.best_weights = self._weights()
         self.checks = self.checks.after(check)
         self.new_checks.append(check)
 
@@ -136,6 +150,9 @@ class Learner:
         """Of the step that is due: what its schedule says in the middle of it, so that none has rate zero."""
         length = (self.position - 1 - self._begun) % self._step_length + 1  # the last may be shorter
         return self.config.training.rate_at((self.position - length / 2) / self.course.end)
+
+    def _weights(self) -> dict[str, Tensor]:
+        return {name: _copy(tensor) for name, tensor in own_weights(self.heads).items()}
 
     def _look_ahead(self) -> None:
         if self.position >= self._until:

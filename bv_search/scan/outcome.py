@@ -34,13 +34,15 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Answers:
-    """What a head says on one role, and how right that is."""
+    """What a head says on one role, and how right that is.
+
+    With folds, score and loss on select are of all rows that the head is judged by.
+    """
 
     ids: list[str]
     logits: Sequence[np.ndarray] | np.ndarray
     loss: float  # mean over windows
     score: float
-    interval: tuple[float, float]
     metrics: dict[str, float]
 
 
@@ -51,9 +53,11 @@ class Final:
     trial: str
     shape: HeadShape
     weights: bytes  # safetensors
-    parameters: int
+    copies: int  # that it has
+    parameters: int  # of all of them
     select: Answers
     report: Answers
+    interval: tuple[float, float]  # 95 %, of the report score
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,9 @@ N rows, F features, P classes that the rows have, K columns that are solved for,
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -12,8 +14,8 @@ from threadpoolctl import threadpool_limits
 from bv_search.scan.solver import Doubles, Floats, Solver
 from bv_search.tasks.task import Kind, Logits
 
-Judge = Callable[[Logits], tuple[float, float]]
-"""The score and the loss of logits_NC on select."""
+Judge = Callable[[Sequence[Logits]], tuple[float, float]]
+"""The score and the loss of what all lessons' probes say, logits_NC of each."""
 
 PENALTIES = (1e4, 1e3, 1e2, 1e1, 1.0)
 """What scikit-learn calls alpha of Ridge and 1/C of LogisticRegression, from strong to weak."""
@@ -23,42 +25,65 @@ UNLIKELY = 20.0  # how far the logit of a class without rows is below the mean o
 
 
 @dataclass(frozen=True, kw_only=True)
-class Examples:
-    """What a probe learns from: of a store's rows, which have a random order, the first."""
+class Lesson:
+    """What a probe learns from, of rows in a random order the first, and those that it is asked about."""
 
     x_NF: Floats  # standardised
     labels_N: Floats  # numbers of classes, or values
     kind: Kind
     outputs: int
+    asked_NF: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
 class Probe:
-    """A dense layer, the penalty that it was solved with, and how it does on select."""
+    """A dense layer, and the penalty that it was solved with."""
 
     weights_FC: Floats
     bias_C: Floats
     penalty: float
-    score: float
-    loss: float
+
+    def answer(self, x_NF: Floats) -> Logits:
+        logits_NC: Logits = x_NF @ self.weights_FC + self.bias_C
+        return logits_NC
 
 
-def fit_probe(
-    examples: Examples, select_NF: Floats, judge: Judge, *, penalties: Sequence[float] = PENALTIES
-) -> Probe:
-    """The probe with the best score on select; of equal ones that with the least loss there."""
-    target = _target(examples)
+def fit_probes(
+    lessons: Sequence[Callable[[], Lesson]],
+    judge: Judge,
+    *,
+    penalties: Sequence[float] = PENALTIES,
+    threads: int = 1,
+) -> list[Probe]:
+    """A probe of each lesson, all of one penalty: that with the best score of all answers together.
+
+    Of equal ones it is that with the least loss. As many lessons as threads are in memory at once.
+    """
     # a second thread changes rounding; where others used the cores too, it made the whole twenty times slower
-    with threadpool_limits(1):
-        solver = Solver(np.ascontiguousarray(examples.x_NF[:MOST_ROWS], np.float32), target)
-        probes = [_probe(solver, target, penalty, select_NF, judge) for penalty in penalties]
-    return max(probes, key=lambda probe: (probe.score, -probe.loss))
+    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
+        paths = list(pool.map(partial(_solve, penalties=penalties), lessons))
+    worth = [judge(said) for said in zip(*(path.said for path in paths), strict=True)]
+    best = max(range(len(penalties)), key=lambda number: (worth[number][0], -worth[number][1]))
+    return [path.probes[best] for path in paths]
 
 
-def _probe(solver: Solver, target: "Target", penalty: float, select_NF: Floats, judge: Judge) -> Probe:
-    weights_FC, bias_C = target.layer(*solver.solve(penalty))
-    score, loss = judge(select_NF @ weights_FC + bias_C)
-    return Probe(weights_FC=weights_FC, bias_C=bias_C, penalty=penalty, score=score, loss=loss)
+@dataclass(frozen=True, kw_only=True)
+class _Path:
+    """The probes of a lesson, one for each penalty, and what each says of what it is asked."""
+
+    probes: list[Probe]
+    said: list[Logits]
+
+
+def _solve(begin: Callable[[], Lesson], penalties: Sequence[float]) -> _Path:
+    lesson = begin()
+    target = _target(lesson)
+    solver = Solver(np.ascontiguousarray(lesson.x_NF[:MOST_ROWS], np.float32), target)
+    probes = []
+    for penalty in penalties:
+        weights_FC, bias_C = target.layer(*solver.solve(penalty))
+        probes.append(Probe(weights_FC=weights_FC, bias_C=bias_C, penalty=penalty))
+    return _Path(probes=probes, said=[probe.answer(lesson.asked_NF) for probe in probes])
 
 
 class Values:
@@ -113,8 +138,8 @@ class Classes:
 Target = Values | Classes
 
 
-def _target(examples: Examples) -> Target:
-    labels_N = examples.labels_N[:MOST_ROWS]
-    if examples.kind is Kind.REGRESSION:
+def _target(lesson: Lesson) -> Target:
+    labels_N = lesson.labels_N[:MOST_ROWS]
+    if lesson.kind is Kind.REGRESSION:
         return Values(labels_N)
-    return Classes(labels_N, examples.outputs)
+    return Classes(labels_N, lesson.outputs)

@@ -13,12 +13,12 @@ import torch
 from torch import Tensor
 
 from bv_search.heads.inputs import Inputs, States, prepare
-from bv_search.scan.batch import Batch, batches, widen
+from bv_search.scan.batch import Batch, batches, owned_batches, widen
 from bv_search.scan.capacity import FLOAT_BYTES, free_memory
 from bv_search.scan.order import parts, pass_length, rows_at, shuffled
 from bv_search.store.block import Part
+from bv_search.store.joined import AnySplit
 from bv_search.store.layout import MICRO_BATCH
-from bv_search.store.store import StoreSplit
 
 LOOK = 1024  # windows at a time, where nothing is learned from them
 SHARE = 0.25  # of the free memory, for widened rows
@@ -27,7 +27,7 @@ SHARE = 0.25  # of the free memory, for widened rows
 class Rows(ABC):
     """A split, and the kinds of inputs that its readers want."""
 
-    def __init__(self, split: StoreSplit, inputs: Sequence[Inputs], device: torch.device) -> None:
+    def __init__(self, split: AnySplit, inputs: Sequence[Inputs], device: torch.device) -> None:
         self.split, self.inputs, self.device = split, list(inputs), device
         self.seed = split.store.manifest.seed
 
@@ -50,13 +50,17 @@ class Rows(ABC):
     def all(self) -> Iterator[Batch]:
         """Every window once, in the order of the index."""
 
+    @abstractmethod
+    def owned(self, owners_N: np.ndarray) -> Iterator[Batch]:
+        """Every window that has an owner (0 or above) once; those of a batch have the same one."""
 
-def open_rows(split: StoreSplit, inputs: Sequence[Inputs], device: torch.device) -> Rows:
+
+def open_rows(split: AnySplit, inputs: Sequence[Inputs], device: torch.device) -> Rows:
     kind = RowsInMemory if is_one_token(split) else RowsOfBlocks
     return kind(split, inputs, device)
 
 
-def is_one_token(split: StoreSplit) -> bool:
+def is_one_token(split: AnySplit) -> bool:
     return split.store.manifest.tokens != "all"
 
 
@@ -76,11 +80,14 @@ class RowsOfBlocks(Rows):
     def all(self) -> Iterator[Batch]:
         return batches(self.split, whole(self.split), inputs=self.inputs, device=self.device)
 
+    def owned(self, owners_N: np.ndarray) -> Iterator[Batch]:
+        return owned_batches(self.split, owners_N, inputs=self.inputs, device=self.device)
+
 
 class RowsInMemory(Rows):
     """One token a window: all stay, standardised where that fits; later passes are shuffled by row."""
 
-    def __init__(self, split: StoreSplit, inputs: Sequence[Inputs], device: torch.device) -> None:
+    def __init__(self, split: AnySplit, inputs: Sequence[Inputs], device: torch.device) -> None:
         super().__init__(split, inputs, device)
         self._blocks = [block.hidden_LTH for block in split.read(whole(split))]
         self._ends = np.cumsum([hidden_LTH.shape[1] for hidden_LTH in self._blocks])
@@ -114,6 +121,11 @@ class RowsInMemory(Rows):
         for start in range(0, self.split.windows, LOOK):
             yield self._batch(np.arange(start, min(start + LOOK, self.split.windows)))
 
+    def owned(self, owners_N: np.ndarray) -> Iterator[Batch]:
+        for owner in np.unique(owners_N[owners_N >= 0]):
+            own = np.flatnonzero(owners_N == owner)
+            yield from (self._batch(own[start : start + LOOK]) for start in range(0, len(own), LOOK))
+
     def _batch(self, windows: np.ndarray) -> Batch:
         ones_N = torch.ones(len(windows), dtype=torch.int64, device=self.device)
         return Batch(windows=windows, lengths_N=ones_N, states=self._take(windows))
@@ -141,5 +153,5 @@ class RowsInMemory(Rows):
         return numbers * FLOAT_BYTES * len(self.inputs) <= SHARE * free_memory(self.device)
 
 
-def whole(split: StoreSplit) -> list[Part]:
+def whole(split: AnySplit) -> list[Part]:
     return [Part(block=n, start=0, stop=windows) for n, windows in enumerate(split.block_windows)]

@@ -5,19 +5,18 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from safetensors.torch import save
 from torch import Tensor
 
 from bv_search.heads.config import HeadShape
-from bv_search.heads.head import Head
+from bv_search.heads.copies import Copies, count_all, weights_bytes
 from bv_search.heads.inputs import Inputs, Standard, share_inputs
 from bv_search.scan.capacity import pack_capacity
 from bv_search.scan.checks import Check
-from bv_search.scan.climb import solve_heads
+from bv_search.scan.climb import constant_answers, solve_heads
 from bv_search.scan.course import Course
-from bv_search.scan.ground import head_shape, labels_of, train_split
-from bv_search.scan.judge import Judge, Verdict
-from bv_search.scan.loss import constant_answer
+from bv_search.scan.folds import Folds
+from bv_search.scan.ground import head_shape, labels_of, learned_split, role_index
+from bv_search.scan.judge import FoldJudge, Judge, RoleJudge, Verdict
 from bv_search.scan.memory import prepare_memory
 from bv_search.scan.outcome import Answers, Diverged, Final, Outcome, Start
 from bv_search.scan.rows import Rows, open_rows
@@ -29,12 +28,16 @@ from bv_search.source.choice import Rates
 from bv_search.source.exact import exact_matmuls
 from bv_search.source.reference import EncoderReference
 from bv_search.store.info import scan_rate
-from bv_search.store.store import Store, StoreSplit
+from bv_search.store.joined import AnySplit
+from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 
 
 class Scanner:
-    """`source` is store or live; `window` is how many bytes of blocks are in memory at once."""
+    """`source` is store or live; `window` is how many bytes of blocks are in memory at once.
+
+    A head has as many copies as there are folds.
+    """
 
     def __init__(
         self,
@@ -42,6 +45,7 @@ class Scanner:
         *,
         source: str = STORE,
         window: int | None = None,
+        folds: int = 1,
         device: str | None = None,
         threads: int | None = None,
     ) -> None:
@@ -56,6 +60,7 @@ class Scanner:
         self._store = _fed_live(stored, self._device) if source == LIVE else stored
         self._reserved = window or (stored.manifest.largest_block if source == LIVE else 0)
         self._task = self._store.task
+        self._copies = folds
         self._opened: dict[tuple[str, tuple[Inputs, ...]], Rows] = {}
 
     @cached_property
@@ -70,8 +75,9 @@ class Scanner:
         return pack_capacity(
             trials,
             self.shape,
-            longest=int(train_split(self._store).lengths.max()),
+            longest=int(self._learned.lengths.max()),
             device=self._device,
+            copies=self._copies,
             reserved=self._reserved,
             workers=workers,
         )
@@ -113,7 +119,7 @@ class Scanner:
     def solve(self, rungs: Sequence[Start]) -> list[Final | Diverged]:
         """Heads that need no training, with their answers on select and report."""
         states = [self.fresh(rung) for rung in rungs]
-        heads = [state.head(self._standard) for state in states]
+        heads = [state.heads(self._standard) for state in states]
         solve_heads(heads, self.training_data(states))
         return self._finals(states, heads)
 
@@ -123,16 +129,39 @@ class Scanner:
         A head whose answers are no numbers has diverged.
         """
         loaded = [HeadState.from_bytes(state) for state in states]
-        return self._finals(loaded, [state.head(self._standard, at_best=True) for state in loaded])
+        return self._finals(loaded, [state.heads(self._standard, at_best=True) for state in loaded])
 
-    def _finals(self, states: Sequence[HeadState], heads: Sequence[Head]) -> list[Final | Diverged]:
-        select, report = (self._answers(heads, role) for role in (Role.SELECT, Role.REPORT))
-        return [_final(*each) for each in zip(states, heads, select, report, strict=True)]
+    def _finals(self, states: Sequence[HeadState], heads: Sequence[Copies]) -> list[Final | Diverged]:
+        select, report = (self._verdicts(heads, role) for role in (Role.SELECT, Role.REPORT))
+        return [self._final(*each) for each in zip(states, heads, select, report, strict=True)]
+
+    def _final(
+        self, state: HeadState, heads: Copies, select: Verdict | None, report: Verdict | None
+    ) -> Final | Diverged:
+        if select is None or report is None:
+            return Diverged(trial=state.trial, position=state.position, what="answers")
+        return Final(
+            trial=state.trial,
+            shape=state.shape,
+            weights=weights_bytes(heads),
+            copies=len(heads),
+            parameters=count_all(heads),
+            select=_answers(self._ids[Role.SELECT], select),
+            report=_answers(self._ids[Role.REPORT], report),
+            interval=report.evaluation.interval(),
+        )
+
+    @cached_property
+    def _ids(self) -> dict[Role, list[str]]:
+        return {
+            role: role_index(self._store, role, ["id"])["id"].to_pylist()
+            for role in (Role.SELECT, Role.REPORT)
+        }
 
     def fresh(self, head: Start) -> HeadState:
         """Heads on standard inputs start from the best constant answer, those on raw ones from zero."""
-        constant_C = self._constant_C if head.config.reads_standard else None
-        return HeadState.fresh(head.trial, head.config, self.shape, constant_C)
+        constants_KC = self._constants_KC if head.config.reads_standard else None
+        return HeadState.fresh(head.trial, head.config, self.shape, constants_KC, copies=self._copies)
 
     def _state(self, head: bytes | Start) -> HeadState:
         return self.fresh(head) if isinstance(head, Start) else HeadState.from_bytes(head)
@@ -140,20 +169,20 @@ class Scanner:
     def training_data(self, states: Sequence[HeadState]) -> TrainingData:
         """What these heads train on."""
         inputs = self._inputs_of(states)
-        split = train_split(self._store)
         return TrainingData(
-            rows=self._rows(split, inputs),
+            rows=self._rows(self._learned, inputs),
             standard=self._standard,
             labels_ND=self._labels_ND,
             kind=self._task.kind,
             judge=self._judge(Role.SELECT, inputs),
+            folds=self._folds,
         )
 
     def _inputs_of(self, states: Sequence[HeadState]) -> list[Inputs]:
         kinds = {state.config.reads_standard for state in states}
         return [self._standard if standard else None for standard in sorted(kinds)]
 
-    def _rows(self, split: StoreSplit, inputs: Sequence[Inputs]) -> Rows:
+    def _rows(self, split: AnySplit, inputs: Sequence[Inputs]) -> Rows:
         """Kept: what is in memory once is there for every segment."""
         key = split.name, tuple(inputs)
         if key not in self._opened:
@@ -161,15 +190,27 @@ class Scanner:
         return self._opened[key]
 
     def _judge(self, role: Role, inputs: Sequence[Inputs]) -> Judge:
-        return Judge(self._store, role, [self._rows(split, inputs) for split in self._store.splits(role)])
+        """Who chooses, looks at select; with folds, at all rows that heads learn from."""
+        if role is Role.SELECT and self._folds is not None:
+            return FoldJudge(self._rows(self._learned, inputs), self._folds)
+        rows = [self._rows(split, inputs) for split in self._store.splits(role)]
+        return RoleJudge(self._store, role, rows)
+
+    @cached_property
+    def _learned(self) -> AnySplit:
+        return learned_split(self._store, folds=self._copies)
+
+    @cached_property
+    def _folds(self) -> Folds | None:
+        return Folds.of(self._store, self._copies) if self._copies > 1 else None
 
     @cached_property
     def _labels_ND(self) -> np.ndarray:
-        return labels_of(train_split(self._store))
+        return labels_of(self._learned)
 
     @cached_property
-    def _constant_C(self) -> Tensor:
-        return constant_answer(torch.from_numpy(self._labels_ND), self._task.kind, self._task.outputs)
+    def _constants_KC(self) -> Tensor:
+        return constant_answers(self._labels_ND, self._task.kind, self._task.outputs, self._folds)
 
     @cached_property
     def _standard(self) -> Standard:
@@ -181,17 +222,17 @@ class Scanner:
         found: dict[str, Check | None] = {state.trial: state.checks.best for state in states}
         unchecked = [state for state in states if state.checks.best is None]
         if unchecked:
-            verdicts = data.judge.judge([state.head(self._standard) for state in unchecked])
+            verdicts = data.judge.judge([state.heads(self._standard) for state in unchecked])
             for state, verdict in zip(unchecked, verdicts, strict=True):
                 if verdict is not None:
                     course = Course.of(state.config.training, data.rows.split.windows)
                     found[state.trial] = data.check(course, state.position, verdict)
         return found
 
-    def _answers(self, heads: Sequence[Head], role: Role) -> list[Answers | None]:
+    def _verdicts(self, heads: Sequence[Copies], role: Role) -> list[Verdict | None]:
         """None for a head whose answers are no numbers."""
-        judge = self._judge(role, share_inputs(heads))
-        return [None if each is None else _answers(judge.ids, each) for each in judge.judge(heads)]
+        inputs = share_inputs(head for copies in heads for head in copies)
+        return self._judge(role, inputs).judge(heads)
 
 
 def _given_away(states: list[HeadState]) -> Iterator[HeadState]:
@@ -221,24 +262,10 @@ def _answers(ids: list[str], verdict: Verdict) -> Answers:
     evaluation = verdict.evaluation
     return Answers(
         ids=ids,
-        logits=verdict.logits,
+        logits=verdict.logits[-len(ids) :],  # with folds, what is said of train stands before it
         loss=verdict.loss,
         score=evaluation.score,
-        interval=evaluation.interval(),
         metrics=evaluation.metrics,
-    )
-
-
-def _final(state: HeadState, head: Head, select: Answers | None, report: Answers | None) -> Final | Diverged:
-    if select is None or report is None:
-        return Diverged(trial=state.trial, position=state.position, what="answers")
-    return Final(
-        trial=state.trial,
-        shape=state.shape,
-        weights=save({name: tensor.cpu() for name, tensor in head.state_dict().items()}),
-        parameters=head.parameter_count(),
-        select=select,
-        report=report,
     )
 
 

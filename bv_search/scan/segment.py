@@ -17,6 +17,7 @@ from bv_search.heads.pack import Pack
 from bv_search.scan.batch import Batch
 from bv_search.scan.checks import Check
 from bv_search.scan.course import Course
+from bv_search.scan.folds import Folds
 from bv_search.scan.judge import Judge, Verdict
 from bv_search.scan.lanes import Lanes
 from bv_search.scan.learner import Learner
@@ -31,13 +32,14 @@ SETTLING = 16  # micro-batches; 64 gave the same scores
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingData:
-    """What a segment reads: the rows of the train split and their labels; who judges heads on the way."""
+    """What a segment reads: the rows that heads learn from and their labels; who judges heads on the way."""
 
     rows: Rows
     standard: Standard
     labels_ND: np.ndarray
     kind: Kind
     judge: Judge
+    folds: Folds | None = None  # None: heads have one copy, which learns from all rows
 
     def check(self, course: Course, position: int, verdict: Verdict) -> Check:
         rows = self.rows.seen(course.rows, position)
@@ -111,7 +113,7 @@ class _Training:
     def run(self, stop: int) -> list[Diverged]:
         """From border to border of their courses; at each, those that are due for a check are judged."""
         diverged: list[Diverged] = []
-        with Lanes([learner.head for learner in self._learners], self._data.rows.device) as lanes:
+        with Lanes([learner.heads[0] for learner in self._learners], self._data.rows.device) as lanes:
             teams = [Team([self._learners[k] for k in group], self._data.kind) for group in lanes.groups]
             position = self._learners[0].position
             while position < stop and (live := _live(teams)):
@@ -129,7 +131,7 @@ class _Training:
             return list(chain.from_iterable(lanes.run(work, teams)))
         diverged: list[Diverged] = []
         for batch in rows.stretch(self._rows, start, stop, self._batch):
-            learn = methodcaller("learn", batch, self._labels(batch))
+            learn = methodcaller("learn", batch, self._labels(batch), self._folds(batch))
             diverged += chain.from_iterable(lanes.run(learn, teams))
             if time.monotonic() >= self._end or all(team.is_empty for team in teams):
                 break
@@ -139,7 +141,7 @@ class _Training:
         diverged: list[Diverged] = []
         begun = self._learners[0].course.last_border(start)
         for batch in self._data.rows.stretch(self._rows, start, stop, self._batch, begun=begun):
-            diverged += team.learn(batch, self._labels(batch))
+            diverged += team.learn(batch, self._labels(batch), self._folds(batch))
             if time.monotonic() >= self._end or team.is_empty:
                 break
         return diverged
@@ -147,12 +149,18 @@ class _Training:
     def _labels(self, batch: Batch) -> torch.Tensor:
         return torch.from_numpy(self._data.labels_ND[batch.windows]).to(self._data.rows.device)
 
+    def _folds(self, batch: Batch) -> torch.Tensor | None:
+        folds = self._data.folds
+        return (
+            None if folds is None else torch.from_numpy(folds.of_N[batch.windows]).to(self._data.rows.device)
+        )
+
     def _arrive(self, teams: Sequence[Team], position: int, *, is_last: bool) -> None:
         """Judge those whose check is here; those that have learned leave."""
         due = [n for n in _live(teams) if n.position == position and n.course.is_check(position)]
         with _averaged(due):
             self._settle(due)
-            verdicts = self._data.judge.judge([learner.head for learner in due])
+            verdicts = self._data.judge.judge([learner.heads for learner in due])
             for learner, verdict in zip(due, verdicts, strict=True):
                 if verdict is not None:  # answers that are no numbers are found where the head is scored
                     learner.judged(self._data.check(learner.course, position, verdict))
@@ -168,12 +176,12 @@ class _Training:
         Those that were gathered while the weights moved belong to other weights: on MRPC an Xception that had
         .62 of select right by its batches' own statistics had .39 by the running ones.
         """
-        learners = [learner for learner in learners if learner.head.normed]
+        learners = [learner for learner in learners if learner.heads[0].normed]
         if not learners:
             return
         stop, rows = learners[0].position, self._data.rows
-        with Lanes([learner.head for learner in learners], rows.device) as lanes:
-            packs = [Pack([learners[k].head for k in group]) for group in lanes.groups]
+        with Lanes([learner.heads[0] for learner in learners], rows.device) as lanes:
+            packs = [Pack([head for k in group for head in learners[k].heads]) for group in lanes.groups]
             last = rows.stretch(self._rows, max(0, stop - SETTLING), stop, self._batch)
             for number, batch in enumerate(last):
                 lanes.run(partial(_gather_statistics, batch, number), packs)

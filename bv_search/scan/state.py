@@ -1,15 +1,21 @@
-"""A head between segments: weights, optimiser and position, detached from any pack, in one byte string."""
+"""A head between segments: weights, optimiser and position, detached from any pack, in one byte string.
+
+With folds it has several copies. All stand at one place; their tensors stand by one name each.
+"""
 
 import json
+import struct
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Self
 
+import xxhash
 from safetensors.torch import load, save
 from torch import Tensor, zeros_like
 
 from bv_search.errors import HeadError
 from bv_search.heads.config import HeadShape
+from bv_search.heads.copies import Copies, join_tensors, part_tensors
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
 from bv_search.scan.checks import Checks
@@ -25,7 +31,7 @@ class HeadState:
     shape: HeadShape
     position: int  # micro-batches seen
     steps: int  # of the optimiser
-    pending: int  # windows whose gradients wait for the next step
+    pending: tuple[int, ...]  # windows whose gradients wait for the next step, of each copy
     checks: Checks = field(default_factory=Checks)
     weights: Mapping[str, Tensor]  # and the running statistics of batch norm; inputs are the store's
     mean: Mapping[str, Tensor]  # Adam's first moment
@@ -36,32 +42,49 @@ class HeadState:
 
     @classmethod
     def fresh(
-        cls, trial: str, config: TrialConfig, shape: HeadShape, constant_C: Tensor | None = None
+        cls,
+        trial: str,
+        config: TrialConfig,
+        shape: HeadShape,
+        constants_KC: Tensor | None = None,
+        *,
+        copies: int = 1,
     ) -> Self:
-        """Before its first segment. `constant_C` is the best constant answer, for its bias to start from."""
-        head = Head(config.head, shape).initialise(config.training.seed)
-        if constant_C is not None:
-            head.bias_C.data.copy_(constant_C)
-        zeros = {name: zeros_like(parameter.data) for name, parameter in head.named_parameters()}
+        """Before its first segment. `constants_KC` are the best constant answers, where biases start."""
+        seeds = seeds_of(config.training.seed, copies)
+        heads = [Head(config.head, shape).initialise(seed) for seed in seeds]
+        if constants_KC is not None:
+            for head, constant_C in zip(heads, constants_KC, strict=True):
+                head.bias_C.data.copy_(constant_C)
+        parameters = join_tensors([dict(head.named_parameters()) for head in heads])
+        zeros = {name: zeros_like(parameter.data) for name, parameter in parameters.items()}
         return cls(
             trial=trial,
             config=config,
             shape=shape,
             position=0,
             steps=0,
-            pending=0,
-            weights=dict(head.state_dict()),
+            pending=(0,) * copies,
+            weights=own_weights(heads),
             mean=zeros,
             square={name: tensor.clone() for name, tensor in zeros.items()},
             gradient={},
         )
 
-    def head(self, standard: Standard, *, at_best: bool = False) -> Head:
-        """As it stands, or with the best weights that it had. `standard` is the store's."""
-        head = Head(self.config.head, self.shape)
-        head.load_state_dict(dict(self.best_weights if at_best and self.best_weights else self.weights))
-        head.inputs = standard if self.config.reads_standard else None
-        return head
+    @property
+    def copies(self) -> int:
+        return len(self.pending)
+
+    def heads(self, standard: Standard, *, at_best: bool = False) -> list[Head]:
+        """All copies as they stand, or with the best weights that they had. `standard` is the store's."""
+        weights = self.best_weights if at_best and self.best_weights else self.weights
+        heads = []
+        for own in part_tensors(weights, self.copies):
+            head = Head(self.config.head, self.shape)
+            head.load_state_dict(own)
+            head.inputs = standard if self.config.reads_standard else None
+            heads.append(head)
+        return heads
 
     def to_bytes(self) -> bytes:
         tensors = {f"{part}/{name}": t for part in PARTS for name, t in getattr(self, part).items()}
@@ -90,7 +113,7 @@ class HeadState:
             shape=HeadShape(**about["shape"]),
             position=about["position"],
             steps=about["steps"],
-            pending=about["pending"],
+            pending=tuple(about["pending"]),
             checks=Checks.from_json(about["checks"]),
             weights=parts["weights"],
             mean=parts["mean"],
@@ -101,9 +124,17 @@ class HeadState:
         )
 
 
-def own_weights(head: Head) -> dict[str, Tensor]:
-    """Without the numbers of its inputs, which all heads on a store share."""
-    return {name: tensor for name, tensor in head.state_dict().items() if not name.startswith("inputs.")}
+def own_weights(heads: Copies) -> dict[str, Tensor]:
+    """Without the numbers of their inputs, which all heads on a store share."""
+    return join_tensors(
+        [{n: t for n, t in head.state_dict().items() if not n.startswith("inputs.")} for head in heads]
+    )
+
+
+def seeds_of(seed: int, copies: int) -> list[int]:
+    """The first copy is the head as it would be alone; each other one draws numbers of its own."""
+    drawn = (xxhash.xxh3_64_intdigest(struct.pack("<QQ", seed, copy)) >> 1 for copy in range(1, copies))
+    return [seed, *drawn]
 
 
 def _metadata(data: bytes) -> dict[str, str]:

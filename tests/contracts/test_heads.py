@@ -261,7 +261,7 @@ def train_losses(store: Store, states: list[HeadState]) -> np.ndarray:
     scanner = Scanner(store.path)
     data = scanner.training_data(states)
     labels_ND, loss = torch.from_numpy(data.labels_ND), LOSSES[data.kind]
-    pack = Pack([state.head(data.standard) for state in states])
+    pack = Pack([head for state in states for head in state.heads(data.standard)])
     with torch.inference_mode():
         sums_K = sum(
             loss(torch.stack(pack(b.states, b.lengths_N)), b.lengths_N, labels_ND[b.windows], None)

@@ -48,7 +48,7 @@ def look(learners: Sequence[Learner], seed: int) -> None:
     """A micro-batch of one window: each head's gradient grows by it."""
     generator = torch.Generator().manual_seed(seed)
     hidden_LTH, lengths_N = torch.randn(3, 20, 6, generator=generator), torch.tensor([20])
-    outputs = Pack([each.head for each in learners])({None: hidden_LTH}, lengths_N)
+    outputs = Pack([head for each in learners for head in each.heads])({None: hidden_LTH}, lengths_N)
     torch.autograd.backward(torch.stack([out.square().sum() for out in outputs]).sum() * 16)
     for each in learners:
         each.saw(16)
@@ -67,7 +67,7 @@ def tensors_of(each: Learner) -> list[Tensor]:
 )
 def test_steps_equal_those_of_adamw(training: TrainingConfig) -> None:
     ours = [learner(head, training) for head in HEADS]
-    theirs = [learner(head, training).head for head in HEADS]
+    theirs = [learner(head, training).heads[0] for head in HEADS]
     decay = training.weight_decay
     optimisers = [
         torch.optim.AdamW(
@@ -82,7 +82,7 @@ def test_steps_equal_those_of_adamw(training: TrainingConfig) -> None:
     adam = Adam(ours)
     for number in range(1, 9):
         hidden_LTH, lengths_N = torch.randn(3, 20, 6), torch.tensor([20])
-        for heads, windows in (([each.head for each in ours], 16), (theirs, 1)):
+        for heads, windows in (([each.heads[0] for each in ours], 16), (theirs, 1)):
             outputs = Pack(heads)({None: hidden_LTH}, lengths_N)
             losses = torch.stack([out.square().sum() for out in outputs])
             torch.autograd.backward(losses.sum() * windows)
@@ -108,7 +108,7 @@ def test_those_that_are_not_due_stay_as_they_are() -> None:
     before = tensors_of(waiting)
     adam.step([due])
 
-    assert (due.steps, due.pending, waiting.steps, waiting.pending) == (1, 0, 0, 16)
+    assert (due.steps, due.pending, waiting.steps, waiting.pending) == (1, [0], 0, [16])
     assert all(not parameter.grad.any() for parameter in due.parameters if parameter.grad is not None)
     assert all(torch.equal(now, then) for now, then in zip(tensors_of(waiting), before, strict=True))
 
@@ -146,7 +146,7 @@ def test_an_optimiser_that_is_made_anew_goes_on_where_the_last_one_was() -> None
         if moved.due:
             first.step([left, moved])
     again = attach(HeadState.from_bytes(moved.detach().to_bytes()))
-    assert again.pending == 16
+    assert again.pending == [16]
     second = Adam([again])
     look([again], seed=3)
     second.step([again])

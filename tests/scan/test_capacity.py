@@ -51,6 +51,16 @@ def test_the_largest_head_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     assert capacity(PoolingHead(), LARGE) == capacity(LARGE) < capacity(PoolingHead())
 
 
+def test_copies_count_as_heads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bv_search.scan.capacity.free_memory", lambda _: 64 << 30)
+
+    def capacity(head: HeadConfig, copies: int) -> int:
+        return pack_capacity(trials(head), BERT_LARGE, longest=386, device=CPU, copies=copies)
+
+    assert [capacity(PoolingHead(), copies) for copies in (1, 5, 100)] == [LARGEST, LARGEST // 5, 1]
+    assert capacity(LARGE, 1) // 5 == capacity(LARGE, 5) > 0
+
+
 def test_constant_heads_take_next_to_nothing() -> None:
     assert 0 < head_bytes(ConstantHead(), BERT_LARGE, dropout=0.1, longest=386) < 1000
     assert pack_capacity(trials(ConstantHead()), BERT_LARGE, longest=386, device=CPU) == LARGEST

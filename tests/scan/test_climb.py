@@ -1,5 +1,10 @@
 """Rungs that are solved have their best weights at once, in their own names and places."""
 
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from dataclasses import replace
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +22,8 @@ from bv_search.scan.climb import solve_heads
 from bv_search.scan.ground import labels_of
 from bv_search.scan.ladder import LadderRung, rungs_of
 from bv_search.scan.outcome import Diverged, Final, Start
-from bv_search.scan.probe import PENALTIES, Examples, Probe, fit_probe
+from bv_search.scan.probe import PENALTIES, Lesson, Probe, fit_probes
+from bv_search.scan.rows import is_one_token
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.score import score_split
 from bv_search.scan.segment import TrainingData
@@ -58,12 +64,12 @@ def begun(scanner: Scanner) -> tuple[list[Head], TrainingData]:
     """The heads of the ladder and what they learn from."""
     states = [scanner.fresh(Start(trial=rung.trial, config=rung.config)) for rung in rungs(scanner)]
     data = scanner.training_data(states)
-    return [state.head(data.standard) for state in states], data
+    return [state.heads(data.standard)[0] for state in states], data
 
 
 def solved(scanner: Scanner) -> dict[str, Head]:
     heads, data = begun(scanner)
-    solve_heads(heads, data)
+    solve_heads([[head] for head in heads], data)
     return {rung.trial: head for rung, head in zip(rungs(scanner), heads, strict=True)}
 
 
@@ -108,10 +114,10 @@ def test_a_probe_is_the_solvers_on_the_first_tokens_of_its_channels(
     heads, data = begun(scanner)
     train, select = store.split("train"), store.split("select")
     train_NLH, select_NLH = (firsts(split, data.standard) for split in (train, select))
-    solve_heads(heads, data)
+    solve_heads([[head] for head in heads], data)
 
-    def judge(logits_NC: np.ndarray) -> tuple[float, float]:
-        verdict = data.judge.weigh(logits_NC.astype(np.float32))
+    def judge(said: Sequence[np.ndarray]) -> tuple[float, float]:
+        verdict = data.judge.weigh(said[0].astype(np.float32))
         assert verdict is not None
         return verdict.score, verdict.loss
 
@@ -119,13 +125,14 @@ def test_a_probe_is_the_solvers_on_the_first_tokens_of_its_channels(
         if not isinstance(head.config, LinearHead):
             continue
         here = slice(None) if head.config.channels == "all" else [head.config.channels]
-        examples = Examples(
+        lesson = Lesson(
             x_NF=train_NLH[:, here].reshape(len(train_NLH), -1),
             labels_N=labels_of(train)[:, 0],
             kind=data.kind,
             outputs=head.shape.outputs,
+            asked_NF=select_NLH[:, here].reshape(len(select_NLH), -1),
         )
-        probe = fit_probe(examples, select_NLH[:, here].reshape(len(select_NLH), -1), judge)
+        (probe,) = fit_probes([lambda lesson=lesson: lesson], judge)  # type: ignore[misc]
         assert probe.penalty in PENALTIES
         (dense,) = (parameter for name, parameter in head.named_parameters() if name != "bias_C")
         weights_FC = dense.detach().reshape(-1, head.shape.outputs).numpy()
@@ -168,13 +175,13 @@ def test_of_many_rows_the_first_ones_are_learned_from_and_judged_on(
     else:
         shape = scanner.shape
         monkeypatch.setattr(module, "MOST_BYTES", few * 4 * shape.layers * shape.width + 3)
-    taken = []
+    taken: list[tuple[int, int, int]] = []
 
-    def watched(examples: Examples, select_NF: np.ndarray, judge: Any) -> Probe:
-        taken.append((len(examples.x_NF), len(examples.labels_N), len(select_NF)))
-        return fit_probe(examples, select_NF, judge)
+    def watched(lessons: list[Callable[[], Lesson]], judge: Any, **more: Any) -> list[Probe]:
+        taken.extend((len(each().x_NF), len(each().labels_N), len(each().asked_NF)) for each in lessons)
+        return fit_probes(lessons, judge, **more)
 
-    monkeypatch.setattr(module, "fit_probe", watched)
+    monkeypatch.setattr(module, "fit_probes", watched)
     finals = climb(scanner)
 
     assert taken == [(few, few, few)] * (LAYERS + 1)
@@ -188,8 +195,8 @@ def test_a_rung_whose_answers_are_no_numbers_is_lost_alone(
 ) -> None:
     scanner = Scanner(stores["one token"].path)
 
-    def spoiled(heads: list[Head], data: TrainingData) -> None:
-        heads[0].bias_C.data[0] = float("nan")
+    def spoiled(heads: list[list[Head]], data: TrainingData) -> None:
+        heads[0][0].bias_C.data[0] = float("nan")
 
     monkeypatch.setattr("bv_search.scan.scanner.solve_heads", spoiled)
     config = rungs(scanner)[0].config
@@ -207,3 +214,128 @@ def test_a_head_on_standard_inputs_starts_where_the_constant_stands(stores: dict
         for rung in rungs(scanner):
             fresh: HeadState = scanner.fresh(Start(trial=rung.trial, config=rung.config))
             assert torch.equal(fresh.weights["bias_C"], constant.bias_C)
+
+
+FOLDS = 3
+
+
+def fold_ground(store: Store) -> tuple[list[list[Head]], TrainingData, np.ndarray]:
+    """Heads of the ladder, what their copies learn from, and the first tokens of all windows, x_NLH."""
+    scanner = Scanner(store.path, folds=FOLDS)
+    states = [scanner.fresh(Start(trial=rung.trial, config=rung.config)) for rung in rungs(scanner)]
+    data = scanner.training_data(states)
+    x_NLH = np.concatenate([firsts(store.split(name), data.standard) for name in ("train", "select")])
+    if not is_one_token(store.split("train")):  # the rest of train fills no micro-batch
+        x_NLH = np.concatenate([x_NLH[:192], x_NLH[200:]])
+    return [state.heads(data.standard) for state in states], data, x_NLH
+
+
+@WHERE
+def test_a_constant_of_folds_is_each_copys_own(stores: dict[str, Store], where: str) -> None:
+    heads, data, _ = fold_ground(stores[where])
+    solve_heads(heads, data)
+    assert data.folds is not None
+    for copy, head in enumerate(heads[0]):
+        labels_N = data.labels_ND[data.folds.of_N != copy, 0]
+        bias_C = head.bias_C.detach()
+        if stores[where].task.kind is Kind.REGRESSION:
+            assert float(bias_C) == pytest.approx(labels_N.mean())
+        else:
+            shares = np.bincount(labels_N.astype(int), minlength=2) / len(labels_N)
+            np.testing.assert_allclose(bias_C.softmax(dim=0).numpy(), shares, rtol=1e-5)
+
+
+@WHERE
+def test_probes_of_folds_are_solved_for_the_other_folds_and_chosen_by_their_own(
+    stores: dict[str, Store], where: str
+) -> None:
+    """By hand: of every penalty the copies, and what they say out of fold."""
+    heads, data, x_NLH = fold_ground(stores[where])
+    solve_heads(heads, data)
+    assert data.folds is not None
+    of_N = data.folds.of_N
+    for copies in heads[1:]:
+        config = copies[0].config
+        assert isinstance(config, LinearHead)
+        here = slice(None) if config.channels == "all" else [config.channels]
+        x_NF = x_NLH[:, here].reshape(len(x_NLH), -1)
+        found: list[tuple[float, float, list[Probe]]] = []
+        for number in range(len(PENALTIES)):
+            probes = [probe_of(data, x_NF, of_N != copy, number) for copy in range(FOLDS)]
+            said = np.stack([probes[copy].answer(x_NF[n]) for n, copy in enumerate(of_N)])
+            verdict = data.judge.weigh(said)
+            assert verdict is not None
+            found.append((verdict.score, -verdict.loss, probes))
+        for head, probe in zip(copies, max(found, key=lambda each: each[:2])[2], strict=True):
+            (dense,) = (parameter for name, parameter in head.named_parameters() if name != "bias_C")
+            found_FC = dense.detach().reshape(probe.weights_FC.shape).numpy()
+            np.testing.assert_allclose(found_FC, probe.weights_FC, rtol=1e-3, atol=1e-6)
+            np.testing.assert_allclose(head.bias_C.detach().numpy(), probe.bias_C, rtol=1e-3, atol=1e-6)
+
+
+def probe_of(data: TrainingData, x_NF: np.ndarray, learned_N: np.ndarray, number: int) -> Probe:
+    """Solved for one penalty after the other, down to the one of that number."""
+    lesson = Lesson(
+        x_NF=x_NF[learned_N],
+        labels_N=data.labels_ND[learned_N, 0],
+        kind=data.kind,
+        outputs=data.rows.split.store.task.outputs,
+        asked_NF=x_NF[~learned_N],
+    )
+    later = count()
+    (probe,) = fit_probes([lambda: lesson], lambda _: (next(later), 0.0), penalties=PENALTIES[: number + 1])
+    return probe
+
+
+@WHERE
+def test_a_probe_of_folds_knows_nothing_of_its_own(stores: dict[str, Store], where: str) -> None:
+    """Of one penalty: other labels in a fold leave its copy as it is, to the bit."""
+    heads, data, _ = fold_ground(stores[where])
+    others, changed = (deepcopy(heads) for _ in range(2))
+    assert data.folds is not None
+    labels_ND = data.labels_ND.copy()
+    labels_ND[data.folds.of_N == 1] = 1.0 - labels_ND[data.folds.of_N == 1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("bv_search.scan.climb.fit_probes", partial(fit_probes, penalties=(10.0,)))
+        solve_heads(others, data)
+        solve_heads(changed, replace(data, labels_ND=labels_ND))
+    for one, other in zip(others, changed, strict=True):
+        same = [torch.equal(a.bias_C, b.bias_C) for a, b in zip(one, other, strict=True)]
+        assert same == [False, True, False]
+
+
+@WHERE
+@pytest.mark.parametrize("limit", ["rows", "bytes"])
+def test_of_many_rows_folds_take_the_last_with_select_among_them(
+    stores: dict[str, Store], where: str, limit: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heads, data, x_NLH = fold_ground(stores[where])
+    few = 60
+    if limit == "rows":
+        monkeypatch.setattr(module, "MOST_ROWS", few)
+    else:
+        monkeypatch.setattr(module, "MOST_BYTES", few * 4 * x_NLH[0].size + 3)
+    taken: list[Lesson] = []
+
+    def watched(lessons: list[Callable[[], Lesson]], judge: Any, **more: Any) -> list[Probe]:
+        taken.extend(each() for each in lessons)
+        return fit_probes(lessons, judge, **more)
+
+    monkeypatch.setattr(module, "fit_probes", watched)
+    solve_heads(heads[-1:], data)
+
+    assert data.folds is not None
+    folds_N = data.folds.of_N[-few:]
+    for copy, lesson in enumerate(taken):
+        np.testing.assert_allclose(lesson.x_NF, x_NLH[-few:][folds_N != copy].reshape(len(lesson.x_NF), -1))
+        np.testing.assert_array_equal(lesson.labels_N, data.labels_ND[-few:][folds_N != copy, 0])
+        assert len(lesson.asked_NF) == (folds_N == copy).sum()
+
+
+def test_where_the_encoder_knows_train_probes_of_folds_are_chosen_on_select(tmp_path: Path) -> None:
+    store = make_class_store(tmp_path / "store", seen={"train": 200})
+    heads, data, _ = fold_ground(store)
+    solve_heads(heads, data)
+    (verdict,) = data.judge.judge(heads[2:3])
+    assert verdict is not None
+    assert (len(verdict.logits), verdict.score) == (48, 1.0)

@@ -32,6 +32,18 @@ def steps(each: Learner) -> list[tuple[int, float]]:
     return found
 
 
+def test_what_each_copy_learned_from_waits_for_the_next_step() -> None:
+    config = TrialConfig(head=PoolingHead(), training=TrainingConfig(batch=48))
+    state = HeadState.fresh("a", config, SHAPE, copies=3)
+    standard = Standard.empty(SHAPE.layers, SHAPE.width)
+    each = Learner.attach(state, windows=160, standard=standard, device=torch.device("cpu"))
+    each.saw(16, [10, 16, 6])
+    each.saw(16, [12, 0, 16])
+    assert (each.position, each.pending) == (2, [22, 16, 22])
+    each.stepped()
+    assert each.pending == [0, 0, 0]
+
+
 def test_a_rate_is_what_its_schedule_says_in_the_middle_of_the_step() -> None:
     assert steps(learner(windows=64, schedule="linear")) == [(1, 0.875), (2, 0.625), (3, 0.375), (4, 0.125)]
     assert steps(learner(windows=64, schedule="linear", batch=32)) == [(2, 0.75), (4, 0.25)]

@@ -1,13 +1,14 @@
-"""Linear probes are the least of their loss, as scikit-learn's are, and the best on select is chosen."""
+"""Linear probes are the least of their loss, as scikit-learn's are; the best on other rows is chosen."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from bv_search.scan import solver
-from bv_search.scan.probe import MOST_ROWS, PENALTIES, Examples, Probe, fit_probe
+from bv_search.scan.probe import MOST_ROWS, PENALTIES, Judge, Lesson, Probe, fit_probes
 from bv_search.scan.solver import Floats
 from bv_search.tasks.task import Kind, Logits
 
@@ -34,9 +35,18 @@ def values(x_NF: Floats, seed: int = 1) -> Floats:
 
 
 def probe(x_NF: Floats, labels_N: Floats, *, outputs: int, penalty: float) -> Probe:
+    return fit(lesson(x_NF, labels_N, outputs=outputs), lambda said: (0.0, 0.0), (penalty,))
+
+
+def lesson(x_NF: Floats, labels_N: Floats, *, outputs: int = 2, asked_NF: Floats | None = None) -> Lesson:
     kind = Kind.REGRESSION if outputs == 1 else Kind.CLASSIFICATION
-    examples = Examples(x_NF=x_NF, labels_N=labels_N, kind=kind, outputs=outputs)
-    return fit_probe(examples, x_NF, lambda logits_NC: (0.0, 0.0), penalties=(penalty,))
+    asked_NF = x_NF if asked_NF is None else asked_NF
+    return Lesson(x_NF=x_NF, labels_N=labels_N, kind=kind, outputs=outputs, asked_NF=asked_NF)
+
+
+def fit(one: Lesson, judge: Judge, penalties: Sequence[float] = PENALTIES) -> Probe:
+    (found,) = fit_probes([lambda: one], judge, penalties=penalties)
+    return found
 
 
 def regression(x_NF: Floats, labels_N: Floats, penalty: float) -> LogisticRegression:
@@ -152,27 +162,49 @@ def test_of_one_value_the_answer_is_constant() -> None:
         ((0.3, 0.3, 0.3), (1.0, 1.0, 1.0), 0),  # then the stronger penalty
     ],
 )
-def test_the_penalty_is_chosen_on_select(scores: Sequence[float], losses: Sequence[float], best: int) -> None:
+def test_the_penalty_is_chosen_by_what_is_said_of_others(
+    scores: Sequence[float], losses: Sequence[float], best: int
+) -> None:
     x_NF = features(60, 5)
-    examples = Examples(x_NF=x_NF, labels_N=classes(x_NF, 2), kind=Kind.CLASSIFICATION, outputs=2)
     said = iter(zip(scores, losses, strict=True))
-    found = fit_probe(examples, x_NF, lambda logits_NC: next(said), penalties=PENALTIES[:3])
-    assert (found.penalty, found.score, found.loss) == (PENALTIES[best], scores[best], losses[best])
+    found = fit(lesson(x_NF, classes(x_NF, 2)), lambda _: next(said), PENALTIES[:3])
+    assert found.penalty == PENALTIES[best]
 
 
-def test_what_is_judged_are_the_logits_of_select() -> None:
-    x_NF, select_NF = features(60, 5), features(9, 5, seed=3)
-    examples = Examples(x_NF=x_NF, labels_N=classes(x_NF, 2), kind=Kind.CLASSIFICATION, outputs=2)
+def test_what_is_judged_are_the_logits_of_the_rows_asked_about() -> None:
+    x_NF, asked_NF = features(60, 5), features(9, 5, seed=3)
     seen: list[Logits] = []
 
-    def judge(logits_NC: Logits) -> tuple[float, float]:
-        seen.append(logits_NC)
+    def judge(said: Sequence[Logits]) -> tuple[float, float]:
+        seen.extend(said)
         return float(len(seen)), 0.0
 
-    found = fit_probe(examples, select_NF, judge)
+    found = fit(lesson(x_NF, classes(x_NF, 2), asked_NF=asked_NF), judge)
     assert len(seen) == len(PENALTIES)
-    np.testing.assert_allclose(seen[-1], answer(found, select_NF))
+    np.testing.assert_allclose(seen[-1], answer(found, asked_NF))
     assert found.weights_FC.dtype == found.bias_C.dtype == np.float32
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_probes_of_several_lessons_share_a_penalty_and_nothing_else(threads: int) -> None:
+    """Each is what it would be alone with that penalty, to the bit, whoever is solved beside it."""
+    lessons = [
+        partial(lesson, x_NF, classes(x_NF, 2)) for x_NF in (features(80, 6, seed=n) for n in range(5))
+    ]
+    seen: list[Sequence[Logits]] = []
+
+    def judge(said: Sequence[Logits]) -> tuple[float, float]:
+        seen.append(said)
+        return (1.0 if len(seen) == 3 else 0.0), 0.0
+
+    found = fit_probes(lessons, judge, threads=threads)
+
+    assert [probe.penalty for probe in found] == [PENALTIES[2]] * 5
+    for one, begin, said in zip(found, lessons, seen[2], strict=True):
+        worth = iter([(0.0, 0.0), (0.0, 0.0), (1.0, 0.0)])
+        alone = fit(begin(), lambda _, worth=worth: next(worth), PENALTIES[:3])  # type: ignore[misc]
+        np.testing.assert_array_equal(one.weights_FC, alone.weights_FC)
+        np.testing.assert_array_equal(said, one.answer(begin().asked_NF))
 
 
 def test_only_the_first_rows_are_learned_from() -> None:
@@ -186,8 +218,7 @@ def test_only_the_first_rows_are_learned_from() -> None:
 def test_a_path_of_penalties_ends_where_a_single_one_does() -> None:
     x_NF = features(300, 20)
     labels_N = classes(x_NF, 2)
-    examples = Examples(x_NF=x_NF, labels_N=labels_N, kind=Kind.CLASSIFICATION, outputs=2)
     scores = iter(range(5))
-    found = fit_probe(examples, x_NF, lambda logits_NC: (float(next(scores)), 0.0))
+    found = fit(lesson(x_NF, labels_N), lambda _: (float(next(scores)), 0.0))
     alone = probe(x_NF, labels_N, outputs=2, penalty=PENALTIES[-1])
     np.testing.assert_allclose(found.weights_FC, alone.weights_FC, atol=1e-4)

@@ -2,6 +2,7 @@
 
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,8 +13,9 @@ from bv_search.scan import rows as module
 from bv_search.scan.batch import Batch, widen
 from bv_search.scan.order import rows_at, shuffled
 from bv_search.scan.rows import Rows, RowsInMemory, RowsOfBlocks, is_one_token, open_rows
+from bv_search.store.block import Part
 from bv_search.store.layout import BlockLimits
-from bv_search.store.store import Store
+from bv_search.store.store import Store, StoreSplit
 from tests.stores import LAYERS, WIDTH, make_class_store
 
 CPU = torch.device("cpu")
@@ -182,3 +184,57 @@ def test_rows_of_many_tokens_are_read_block_by_block_in_micro_batches(tmp_path: 
     assert torch.equal(states[inputs], standard.apply_to(raw_LTH.clone()))
     for position in (0, 5, LENGTH, 2 * LENGTH - 1):
         assert rows.seen(ROWS, position) == rows_at(split.block_windows, rows=ROWS, position=position, seed=0)
+
+
+@pytest.fixture(params=["in memory", "out of blocks", "block by block"])
+def any_rows(
+    request: pytest.FixtureRequest, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Rows:
+    if request.param == "out of blocks":
+        monkeypatch.setattr(module, "SHARE", 0.0)
+    if request.param == "block by block":
+        limits = BlockLimits(bytes=1, windows=48)
+        store = make_class_store(tmp_path / "tokens", windows=ROWS, tokens=12, limits=limits)
+    return rows_of(store, None, standard_of(store))
+
+
+def test_windows_that_are_owned_come_once_owner_by_owner(
+    any_rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "LOOK", 30)
+    owners_N = np.random.default_rng(0).integers(-1, 3, size=ROWS)
+    batches = list(any_rows.owned(owners_N))
+
+    assert sorted(windows(batches)) == np.flatnonzero(owners_N >= 0).tolist()
+    assert all(len(set(owners_N[batch.windows])) == 1 for batch in batches)
+    assert max(sizes(batches)) <= (16 if isinstance(any_rows, RowsOfBlocks) else 30)
+    whole, ends = list(any_rows.all()), np.cumsum(any_rows.split.lengths)
+    for inputs in any_rows.inputs:
+        everything = torch.cat([batch.states[inputs] for batch in whole], dim=1)
+        for batch in batches:
+            own = batch.windows
+            assert isinstance(own, np.ndarray)
+            assert batch.lengths_N.tolist() == any_rows.split.lengths[own].tolist()
+            starts = ends[own] - any_rows.split.lengths[own]
+            tokens = [n for a, b in zip(starts, ends[own], strict=True) for n in range(a, b)]
+            assert torch.equal(batch.states[inputs], everything[:, tokens])
+
+
+def test_blocks_without_an_owned_window_are_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = make_class_store(tmp_path / "tokens", tokens=12, limits=BlockLimits(bytes=1, windows=48))
+    rows, owners_N = rows_of(store), np.full(ROWS, -1)
+    owners_N[[3, 100]] = 0
+    read: list[int] = []
+    real = StoreSplit.read
+
+    def watched(split: StoreSplit, parts: list[Part]) -> Any:
+        read.extend(part.block for part in parts)
+        return real(split, parts)
+
+    monkeypatch.setattr(StoreSplit, "read", watched)
+    assert windows(list(rows.owned(owners_N))) == [3, 100]
+    assert read == [0, 2]
+
+
+def test_nobody_owns_nothing(any_rows: Rows) -> None:
+    assert list(any_rows.owned(np.full(ROWS, -1))) == []

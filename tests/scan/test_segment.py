@@ -350,7 +350,7 @@ def test_final_answers_cover_both_roles(store: Store) -> None:
     assert outcome.found is not None
     assert (final.select.score, final.select.loss) == (outcome.found.score, outcome.found.loss)
     assert len(final.report.logits) == store.split("dev").windows
-    assert final.report.interval[0] <= final.report.score <= final.report.interval[1]
+    assert final.interval[0] <= final.report.score <= final.interval[1]
     assert final.parameters == weights(outcome).numel() + 2
 
 
@@ -381,11 +381,11 @@ def test_statistics_belong_to_the_weights_that_are_scored(store: Store) -> None:
     state = HeadState.from_bytes(outcome.state or b"")
 
     scanner = Scanner(store.path)
-    again, data = state.head(scanner._standard), scanner.training_data([state])
+    (again,), data = state.heads(scanner._standard), scanner.training_data([state])
     for number, batch in enumerate(data.rows.stretch(200, 4, 20, 16)):
         Pack([again])(batch.states, batch.lengths_N, step=number)
 
-    for name, tensor in own_weights(again).items():
+    for name, tensor in own_weights([again]).items():
         torch.testing.assert_close(tensor, state.weights[name])
 
 
@@ -412,7 +412,7 @@ def test_states_survive_as_bytes(store: Store) -> None:
         state.config,
         4,
         1,
-        16,
+        (16,),
     )
     assert all(torch.equal(again.gradient[name], tensor) for name, tensor in state.gradient.items())
 

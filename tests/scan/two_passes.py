@@ -24,7 +24,7 @@ def main(place: str, window: int | None) -> None:
     forget_peak()
     before = resident()
     trained = train_segment(data, states, 2 * -(-split.windows // 16))
-    heads = [end.state.head(data.standard) for end in trained if isinstance(end, Trained)]
+    heads = [end.state.heads(data.standard)[0] for end in trained if isinstance(end, Trained)]
     logits = score_split(heads, split.store.split("dev"))
     taken = peak() - before
     digest = xxhash.xxh3_64_hexdigest(b"".join(row.tobytes() for rows in logits for row in rows))

@@ -75,9 +75,9 @@ HEADS: list[dict[str, Any]] = [
 ]
 
 
-def train(place: str, source: str) -> list[HeadState]:
+def train(place: str, source: str, folds: int = 1) -> list[HeadState]:
     """Two passes of a pack, cut once on the way, with a check after each; one head has batch norm."""
-    scanner = Scanner(place, source=source, device="cpu")
+    scanner = Scanner(place, source=source, device="cpu", folds=folds)
     configs = [TrialConfig.from_json(head) for head in HEADS]
     states = [scanner.fresh(Start(trial=str(n), config=config)) for n, config in enumerate(configs)]
     data = scanner.training_data(states)
@@ -88,10 +88,13 @@ def train(place: str, source: str) -> list[HeadState]:
     return states
 
 
+@pytest.mark.parametrize("folds", [1, 3])
 @pytest.mark.parametrize("settings", KINDS, ids=str)
-def test_heads_come_out_the_same_from_either_source(extract: Extract, settings: dict[str, Any]) -> None:
+def test_heads_come_out_the_same_from_either_source(
+    extract: Extract, settings: dict[str, Any], folds: int
+) -> None:
     place = extract(**settings).store
-    for one, other in zip(train(place, STORE), train(place, LIVE), strict=True):
+    for one, other in zip(train(place, STORE, folds), train(place, LIVE, folds), strict=True):
         assert one.to_bytes() == other.to_bytes(), one.config.head.name
         assert one.checks.best is not None
 
@@ -152,13 +155,14 @@ def test_another_encoder_is_refused_in_one_line(extract: Extract, tiny_encoder: 
     assert gone.load(ours.place).identity.digest == ours.digest
 
 
-def test_a_scanner_trains_and_scores_without_a_file_of_hidden_states(extract: Extract) -> None:
+@pytest.mark.parametrize("folds", [1, 3])
+def test_a_scanner_trains_and_scores_without_a_file_of_hidden_states(extract: Extract, folds: int) -> None:
     place = extract().store
     start = Start(trial="a", config=TrialConfig.from_json(HEADS[0]))
-    (stored,) = Scanner(place, source=STORE).segment([start], 2, score=["a"])
+    (stored,) = Scanner(place, source=STORE, folds=folds).segment([start], 2, score=["a"])
     for blocks in Path(place).glob("*/blocks"):
         shutil.rmtree(blocks)
-    scanner = Scanner(place, source=LIVE)
+    scanner = Scanner(place, source=LIVE, folds=folds)
     (live,) = scanner.segment([start], 2, score=["a"])
     assert live == stored
     assert live.state is not None
@@ -167,4 +171,4 @@ def test_a_scanner_trains_and_scores_without_a_file_of_hidden_states(extract: Ex
     assert live.found is not None
     assert final.select.score == live.found.score
     with pytest.raises(StoreError, match="is missing"):
-        Scanner(place, source=STORE).segment([start], 2, score=["a"])
+        Scanner(place, source=STORE, folds=folds).segment([start], 2, score=["a"])

@@ -98,8 +98,17 @@ def desk_of(crew: Crew, recorder: Recorder, *trials: str) -> Desk:
 
 
 def final_of(trial: str) -> Final:
-    answers = Answers(ids=[], logits=np.empty((0, 2)), loss=0.0, score=0.0, interval=(0.0, 0.0), metrics={})
-    return Final(trial=trial, shape=SHAPE, weights=b"", parameters=1, select=answers, report=answers)
+    answers = Answers(ids=[], logits=np.empty((0, 2)), loss=0.0, score=0.0, metrics={})
+    return Final(
+        trial=trial,
+        shape=SHAPE,
+        weights=b"",
+        copies=1,
+        parameters=1,
+        select=answers,
+        report=answers,
+        interval=(0.0, 0.0),
+    )
 
 
 def test_a_head_without_answers_fails_at_the_end() -> None:
