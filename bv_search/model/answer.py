@@ -27,6 +27,7 @@ from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Role, Row
 from bv_search.tasks.task import Kind, Task
+from bv_search.tasks.votes import Logits, mean_logits
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,20 +55,31 @@ def answer_store(
     check_store(model, store)
     if progress is not None:
         progress.say(f"{model.name} on {store.path}, {role} rows")
-    found = head_logits(model.heads, store, role)
-    members = []
-    for member in model.members:
-        own = found.pop(0) if member.head is not None else encoder_logits(store, role)
-        if own is None:
-            raise StoreError(
-                "has no predictions of the encoder, which is a member of the ensemble",
-                where=store.path,
-                expected="a store of a fine-tuned stage",
-                do="choose a head with --member",
-            )
-        members.append(own)
-    logits = combine(model.method, members, model.task.kind, [member.weight for member in model.members])
+    of_encoder = _stored_predictions(store, role) if model.asks_encoder else []
+    logits = _together(model, head_logits(model.heads, store, role), of_encoder)
     return Answers(task=model.task, index=role_index(store, role), logits=logits)
+
+
+def _stored_predictions(store: Store, role: Role) -> list[np.ndarray]:
+    found = encoder_logits(store, role)
+    if found is None:
+        raise StoreError(
+            "has no predictions of the encoder, which is a member of the ensemble",
+            where=store.path,
+            expected="a store of a fine-tuned stage",
+            do="choose a head with --member",
+        )
+    return found
+
+
+def _together(model: Model, of_heads: Sequence[Logits], of_encoder: Logits) -> list[np.ndarray]:
+    """What the members say together; each is the mean of its copies, or the encoder."""
+    said, kind = iter(of_heads), model.task.kind
+    members = [
+        mean_logits([next(said) for _ in member.heads], kind) if member.heads else of_encoder
+        for member in model.members
+    ]
+    return combine(model.method, members, kind, [member.weight for member in model.members])
 
 
 def head_logits(heads: Sequence[Head], store: Store, role: Role) -> list[list[np.ndarray]]:
@@ -114,21 +126,23 @@ def live_logits(
     ids, types = read_tokens(windows, "token_ids"), read_tokens(windows, "type_ids")
     lengths = np.array([len(tokens) for tokens in ids], dtype=np.int32)
     tokens = BATCH_TOKENS.get(encoder.device.type, BATCH_TOKENS["cpu"])
-    members: list[list[Any]] = [[None] * len(ids) for _ in model.members]
+    of_heads: list[list[Any]] = [[None] * len(ids) for _ in model.heads]
+    of_encoder: list[Any] = [None] * len(ids)
     done = 0
     for batch in plan_inference(lengths, tokens=tokens):
         encoded = encoder.encode(
             [ids[i] for i in batch], [types[i] for i in batch], dtype=model.channels.forward
         )
-        found = _head_batches(pack, model, encoded)
-        for member, logits in zip(model.members, members, strict=True):
-            own = found.pop(0) if member.head is not None else _own_batch(model, encoded)
+        said = [*zip(of_heads, _head_batches(pack, model, encoded), strict=True)]
+        if model.asks_encoder:
+            said.append((of_encoder, _own_batch(model, encoded)))
+        for logits, own in said:
             for position, window in enumerate(batch):
                 logits[window] = own[position]
         done += len(batch)
         if progress is not None:
             progress.update(f"answering: {done:,} of {len(ids):,} windows")
-    return combine(model.method, members, model.task.kind, [member.weight for member in model.members])
+    return _together(model, of_heads, of_encoder)
 
 
 @torch.inference_mode()

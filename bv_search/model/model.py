@@ -1,7 +1,7 @@
 """A model: heads on an encoder, or several of them and the encoder combined; a folder on disk.
 
 model.json                      the task, the encoder by place and digest, the method, the members
-heads/0/ heads/1/ …             each a head as `save_pretrained` writes it
+heads/0/ heads/1/ …             each a head with its copies, as `save_heads` writes it
 encoder/                        the encoder itself, where it was bundled
 """
 
@@ -14,6 +14,7 @@ from typing import Any
 from bv_search.encoder.encoder import Encoder
 from bv_search.errors import HeadError, OutputError
 from bv_search.files import confine, folder_being_made, read_json, write_json
+from bv_search.heads.copies import Copies, count_all, load_heads, save_heads
 from bv_search.heads.head import Head
 from bv_search.model.combine import Method
 from bv_search.source.channels import Channels
@@ -30,7 +31,7 @@ ENCODER_NAME = "encoder"  # the member that is the encoder's own predictions
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Member:
     name: str
-    head: Head | None  # None: the encoder's own predictions
+    heads: Copies  # of one head, which answer by their mean; none: the encoder's own predictions
     weight: float = 1.0
 
 
@@ -47,7 +48,13 @@ class Model:
 
     @property
     def heads(self) -> list[Head]:
-        return [member.head for member in self.members if member.head is not None]
+        """Of all members, each with its copies."""
+        return [head for member in self.members for head in member.heads]
+
+    @property
+    def asks_encoder(self) -> bool:
+        """Whether one of the members is the encoder itself."""
+        return any(not member.heads for member in self.members)
 
     @property
     def name(self) -> str:
@@ -58,7 +65,7 @@ class Model:
     @property
     def parameters(self) -> int:
         """Of the heads; the encoder's are not counted."""
-        return sum(head.parameter_count() for head in self.heads)
+        return count_all(self.heads)
 
     def load_encoder(self, place: str | Path | None = None, *, device: str = "auto") -> Encoder:
         encoder = self.encoder.load(place, device=device, do=NAME_ENCODER)
@@ -71,8 +78,8 @@ class Model:
         if folder.exists():
             raise OutputError("already exists", where=folder, do="choose another place, or delete it")
         with folder_being_made(folder) as part:
-            for number, head in enumerate(self.heads):
-                head.save_pretrained(part / HEADS / str(number))
+            for number, copies in enumerate(member.heads for member in self.members if member.heads):
+                save_heads(copies, part / HEADS / str(number))
             if bundle:
                 shutil.copytree(self.encoder.find(), part / ENCODER)
             write_json(part / MODEL_FILE, self.to_json())
@@ -91,7 +98,7 @@ class Model:
                 {
                     "name": member.name,
                     "weight": member.weight,
-                    "head": None if member.head is None else f"{HEADS}/{next(numbers)}",
+                    "head": f"{HEADS}/{next(numbers)}" if member.heads else None,
                 }
                 for member in self.members
             ],
@@ -136,5 +143,5 @@ def _member(folder: Path, value: Mapping[str, Any]) -> Member:
     return Member(
         name=value["name"],
         weight=float(value["weight"]),
-        head=None if head is None else Head.from_pretrained(confine(folder, head, HeadError)),
+        heads=() if head is None else load_heads(confine(folder, head, HeadError)),
     )

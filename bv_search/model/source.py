@@ -10,7 +10,8 @@ from typing import Any
 
 from bv_search.errors import HeadError, RunError, UnknownName
 from bv_search.files import read_json
-from bv_search.heads.head import CONFIG_FILE, Head
+from bv_search.heads.copies import load_heads
+from bv_search.heads.head import CONFIG_FILE
 from bv_search.model.combine import Method
 from bv_search.model.model import ENCODER_NAME, Member, Model, is_model
 from bv_search.run.folder import JOURNAL, Run
@@ -96,7 +97,8 @@ def is_run(place: Path) -> bool:
 
 def model_of_head(folder: Path, store: Store | None = None) -> Model:
     """A head on its own."""
-    head = Head.from_pretrained(folder)
+    heads = load_heads(folder)
+    shape = heads[0].shape
     context = Context.of_head(folder) or (None if store is None else Context.of_store(store))
     if context is None:
         raise HeadError(
@@ -105,14 +107,14 @@ def model_of_head(folder: Path, store: Store | None = None) -> Model:
             do="give the store that it was trained on with --store",
         )
     channels = context.channels
-    if (head.shape.layers, head.shape.width) != (len(channels.layers), channels.width):
+    if (shape.layers, shape.width) != (len(channels.layers), channels.width):
         raise HeadError(
             "does not fit the store",
             where=folder,
             expected=f"{len(channels.layers)}x{channels.width}",
-            found=str(head.shape),
+            found=str(shape),
         )
-    return _model(context, Method.SINGLE, (Member(name=folder.resolve().name, head=head),))
+    return _model(context, Method.SINGLE, (Member(name=folder.resolve().name, heads=heads),))
 
 
 def model_of_run(run: Run, member: str | None = None) -> Model:
@@ -125,7 +127,7 @@ def model_of_run(run: Run, member: str | None = None) -> Model:
         members = tuple(_ensemble_member(run, each) for each in ensemble["members"])
         return _model(_context(run), Method(ensemble["method"]), members)
     if member == ENCODER_NAME:
-        return _model(_context(run), Method.SINGLE, (Member(name=ENCODER_NAME, head=None),))
+        return _model(_context(run), Method.SINGLE, (Member(name=ENCODER_NAME, heads=()),))
     return model_of_head(_folder(run, find_trial(run, member)))
 
 
@@ -162,10 +164,10 @@ def _ensemble_member(run: Run, value: dict[str, Any]) -> Member:
     """A member as ensemble.json names it; heads of other runs by the way to their folders."""
     weight = float(value["weight"])
     if value["trial"] is None:
-        return Member(name=ENCODER_NAME, head=None, weight=weight)
+        return Member(name=ENCODER_NAME, heads=(), weight=weight)
     home = run if value["run"] == "." else Run.open(run.path / value["run"])
-    head = Head.from_pretrained(_folder(home, value["trial"]))
-    return Member(name=value["name"], head=head, weight=weight)
+    heads = load_heads(_folder(home, value["trial"]))
+    return Member(name=value["name"], heads=heads, weight=weight)
 
 
 def _model(context: Context, method: Method, members: tuple[Member, ...]) -> Model:

@@ -3,7 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import torch
+
 from bv_search.heads.branches.mix import Mix
+from bv_search.heads.copies import load_heads
 from bv_search.heads.head import Head
 from bv_search.report.facts import Facts
 from bv_search.run.trial import TrialRecord
@@ -25,7 +28,7 @@ class Layer:
 class Layers:
     each: Sequence[Layer]
     together: TrialRecord | None  # the probe of all channels
-    pooling: TrialRecord | None  # the best head with a learned pooling; the weights are its own, and sum to 1
+    pooling: TrialRecord | None  # the best head with a learned pooling; its weights sum to 1
 
     @property
     def probes(self) -> list[tuple[int, TrialRecord]]:
@@ -55,8 +58,13 @@ def _learned_pooling(facts: Facts) -> tuple[TrialRecord | None, Sequence[float]]
         folder = facts.run.trial_folder(record.id)
         if not folder.is_dir():
             continue
-        for branch in Head.from_pretrained(folder).branches:
-            mix = getattr(branch, "mix", None)
-            if isinstance(mix, Mix) and mix.logits_L is not None:
-                return record, mix.logits_L.detach().softmax(dim=0).tolist()
+        if weights := [own for head in load_heads(folder) for own in _learned_weights(head)]:
+            return record, torch.stack(weights).mean(dim=0).tolist()
     return None, ()
+
+
+def _learned_weights(head: Head) -> list[torch.Tensor]:
+    """weights_L of its first learned pooling, if it has one."""
+    mixes = (getattr(branch, "mix", None) for branch in head.branches)
+    learned = (mix.logits_L for mix in mixes if isinstance(mix, Mix) and mix.logits_L is not None)
+    return [logits_L.detach().softmax(dim=0) for logits_L in learned][:1]

@@ -39,9 +39,10 @@ class Study:
     seed: int
     pack: str  # heads per pass: "auto" or a number
     generation: int | None  # trials under way at once; None: as many as memory holds
-    data_fraction: float  # of the store's train rows
+    data_fraction: float  # of the rows that heads learn from
     encoder_parameters: int  # what `percent` is of
     baseline: Mapping[str, Any] | None = None  # the encoder's own scores, as in the store's manifest
+    folds: int = 1  # copies of each head
     source: str = "store"  # of hidden states: "store", "live"; "auto" until it has been decided
     versions: Mapping[str, str] = field(default_factory=versions)
     id: str = field(default_factory=lambda: uuid4().hex)  # tells runs of one name apart on a shared server
@@ -57,7 +58,7 @@ class Study:
     @classmethod
     def from_json(cls, value: Mapping[str, Any], where: object = None) -> "Study":
         known = {item.name for item in fields(cls)}
-        required = {item.name for item in fields(cls)} - {"baseline", "source", "versions", "id"}
+        required = {item.name for item in fields(cls)} - {"baseline", "folds", "source", "versions", "id"}
         if value.get("format_version") != FORMAT_VERSION:
             raise RunError(
                 "is of another format version",

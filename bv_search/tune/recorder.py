@@ -111,6 +111,7 @@ class Recorder:
             "head": head.to_json(),
             "inputs": config.inputs,
             "shape": asdict(final.shape),
+            "copies": final.copies,
             "trial": final.trial,
             "training": config.training.to_json(),
             "task": dict(manifest.task),

@@ -17,6 +17,7 @@ from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoder
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.curve import run as finetune
+from bv_search.heads.copies import part_tensors, save_heads
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
 from bv_search.run import Run, Study, write_predictions
@@ -120,7 +121,9 @@ def _baseline(task: Task, splits: Mapping[str, SplitArrays]) -> Baseline:
     )
 
 
-def make_run(store: Store, place: Path, configs: Mapping[str, dict[str, Any]] | None = None) -> Run:
+def make_run(
+    store: Store, place: Path, configs: Mapping[str, dict[str, Any]] | None = None, *, folds: int = 1
+) -> Run:
     """What a search leaves."""
     torch.set_num_threads(1)
     configs = CONFIGS if configs is None else configs
@@ -140,9 +143,10 @@ def make_run(store: Store, place: Path, configs: Mapping[str, dict[str, Any]] | 
         data_fraction=1.0,
         encoder_parameters=store.encoder_parameters,
         baseline=None if baseline is None else asdict(baseline),
+        folds=folds,
     )
     run = Run.create(place, study)
-    scanner = Scanner(store.path)
+    scanner = Scanner(store.path, folds=folds)
     rungs = list(rungs_of(scanner.shape))
     for rung in rungs:
         event = {"event": "suggest", "trial": rung.trial, "config": rung.to_json(), "rung": rung.rung}
@@ -163,7 +167,7 @@ def make_run(store: Store, place: Path, configs: Mapping[str, dict[str, Any]] | 
 
 def _train(run: Run, store: Store, scanner: Scanner, starts: Sequence[Start]) -> list[bytes]:
     """One pass over the rows, all heads together."""
-    rows = store.split("train").windows
+    rows = scanner.training_data([]).rows.split.windows
     states = []
     for end in scanner.segment(starts, -(-rows // 16), score={start.trial for start in starts}):
         assert end.state is not None
@@ -186,11 +190,14 @@ def _train(run: Run, store: Store, scanner: Scanner, starts: Sequence[Start]) ->
 
 def _finish(run: Run, store: Store, final: Final, config: TrialConfig) -> None:
     folder = run.new_trial_folder(final.trial)
-    inputs = Standard.empty(final.shape.layers, final.shape.width) if config.reads_standard else None
-    head = Head(config.head, final.shape, inputs)
-    head.load_weights(load(final.weights), where=folder)
+    heads = []
+    for own in part_tensors(load(final.weights), final.copies):
+        inputs = Standard.empty(final.shape.layers, final.shape.width) if config.reads_standard else None
+        heads.append(Head(config.head, final.shape, inputs))
+        heads[-1].load_weights(own, where=folder)
     manifest = store.manifest
-    head.save_pretrained(
+    save_heads(
+        heads,
         folder,
         trial=final.trial,
         task=manifest.task,

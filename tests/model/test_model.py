@@ -8,13 +8,20 @@ import pytest
 
 from bv_search.errors import EncoderError, HeadError, OutputError, RunError, StoreError, UnknownName
 from bv_search.model.answer import answer_rows, answer_store
-from bv_search.model.combine import Method
-from bv_search.model.model import Member, Model
+from bv_search.model.combine import Method, combine
+from bv_search.model.model import Model
 from bv_search.model.source import model_of_run, open_model
 from bv_search.run import Run, read_predictions
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.row import Role
-from tests.model.small_run import Small
+from tests.model.small_run import Small, make_run
+
+
+@pytest.fixture(scope="module")
+def folded(small: Small, tmp_path_factory: pytest.TempPathFactory) -> Small:
+    """Heads of three copies on the same store."""
+    place = tmp_path_factory.mktemp("folded") / "runs" / "folded"
+    return replace(small, run=make_run(small.store, place, folds=3))
 
 
 @pytest.fixture
@@ -125,7 +132,7 @@ def test_a_store_of_another_form_is_refused(small: Small) -> None:
 
 def test_an_encoder_alone_is_a_model_too(small: Small) -> None:
     model = model_of_run(small.run, "encoder")
-    assert model.members == (Member(name="encoder", head=None),) or model.members[0].head is None
+    assert [(member.name, member.heads) for member in model.members] == [("encoder", ())]
     answers = answer_store(model, small.store, role=Role.REPORT)
     assert answers.evaluation is not None
     assert small.store.manifest.baseline is not None
@@ -149,3 +156,47 @@ def test_a_damaged_model_is_one_line(ensemble: Model, tmp_path: Path) -> None:
 
 def test_trials_of_a_copied_run_are_found(run: Run) -> None:
     assert open_model(run.path, member="0003").heads[0].parameter_count() == 486
+
+
+@pytest.mark.parametrize("member", ["0001", "0002", "probe-all", "majority"])
+def test_copies_say_of_the_store_what_their_trial_saved(folded: Small, member: str) -> None:
+    """The mean of what they say, whose parameters are all of theirs."""
+    model = open_model(folded.run.path, member=member)
+    (only,) = model.members
+    assert len(only.heads) == 3
+    answers = answer_store(model, folded.store)
+    saved = read_predictions(folded.run.trial_folder(member) / "report.parquet")
+    for found, expected in zip(answers.logits, saved.logits, strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+    (record,) = [each for each in folded.run.trials() if each.id == member]
+    assert answers.evaluation is not None
+    assert answers.evaluation.score == pytest.approx(record.report_score, abs=1e-6)
+    assert model.parameters == record.parameters == 3 * only.heads[0].parameter_count()
+
+
+def test_members_with_copies_and_without_answer_together(small: Small, folded: Small, tmp_path: Path) -> None:
+    """Each member counts once, however many copies it has; saved and loaded, and from text, all the same."""
+    ours, theirs = model_of_run(folded.run, "0002"), model_of_run(small.run, "0003")
+    encoder = model_of_run(small.run, "encoder")
+    both = replace(ours, method=Method.MEAN, members=(*encoder.members, *ours.members, *theirs.members))
+    stored = answer_store(both, small.store)
+    alone = [answer_store(each, small.store).logits for each in (encoder, ours, theirs)]
+    expected = combine(Method.MEAN, alone, both.task.kind)
+    for found, other in zip(stored.logits, expected, strict=True):
+        np.testing.assert_allclose(found, other, atol=1e-4)
+
+    again = Model.from_pretrained(both.save_pretrained(tmp_path / "model"))
+    assert [len(member.heads) for member in again.members] == [0, 3, 1]
+    assert again.parameters == both.parameters
+    rows = load_dataset(both.task, str(small.data)).split("dev").rows
+    live = answer_rows(again, again.load_encoder(), rows)
+    by_id = dict(zip(stored.index["id"].to_pylist(), stored.logits, strict=True))
+    for window, logits in zip(live.index["id"].to_pylist(), live.logits, strict=True):
+        np.testing.assert_allclose(np.exp(logits), np.exp(by_id[window]), atol=2e-3)
+
+
+def test_copies_in_a_folder_of_their_own_know_their_encoder(folded: Small, tmp_path: Path) -> None:
+    shutil.copytree(folded.run.trial_folder("0003"), tmp_path / "mine")
+    model = open_model(tmp_path / "mine")
+    assert [(member.name, len(member.heads)) for member in model.members] == [("mine", 3)]
+    assert model.load_encoder().identity.digest == folded.store.manifest.encoder.digest

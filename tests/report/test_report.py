@@ -3,15 +3,18 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+import torch
 
 from bv_search.command import Progress, main
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
+from bv_search.heads.copies import load_heads
 from bv_search.model.standings import Standings
 from bv_search.report.__main__ import COMMAND
 from bv_search.report.charts import layers_chart
@@ -26,7 +29,7 @@ from bv_search.run import Run
 from bv_search.scan.ladder import ENCODER
 from bv_search.store.store import StoreSplit
 from bv_search.tasks.evaluation import Delta
-from tests.model.small_run import Small, teach
+from tests.model.small_run import Small, make_run, teach
 
 QUIET = Progress(quiet=True)
 
@@ -202,6 +205,18 @@ def test_each_layer_has_its_probe_and_its_weight(small: Small) -> None:
         "| layer 2",
         "| all together",
     ]
+
+
+def test_copies_of_a_pooling_have_the_mean_of_their_weights(small: Small, tmp_path: Path) -> None:
+    run = make_run(small.store, tmp_path / "folded", folds=3)
+    layers = find_layers(gather(run))
+    assert layers is not None
+    assert layers.pooling is not None
+    heads = load_heads(run.trial_folder(layers.pooling.id))
+    each = [parameter for head in heads for name, parameter in head.named_parameters() if "logits_L" in name]
+    assert len(each) == 3
+    mean_L = torch.stack([logits_L.detach().softmax(dim=0) for logits_L in each]).mean(dim=0)
+    assert [layer.weight for layer in layers.each] == pytest.approx(mean_L.tolist())
 
 
 def test_probes_stand_alone_where_no_pooling_was_learned(small: Small) -> None:
