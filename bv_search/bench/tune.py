@@ -15,7 +15,8 @@ from bv_search.command import Progress, Result
 from bv_search.errors import UserError
 from bv_search.files import absolute
 
-FIXED = ("--space", "adapters", "--searcher", "random", "--scheduler", "none", "--source", "store")
+SEARCH = ("--space", "adapters", "--searcher", "random", "--scheduler", "none", "--folds", "1")
+FIXED = (*SEARCH, "--source", "store")
 
 
 def run(args: Namespace, progress: Progress) -> Result:

@@ -50,6 +50,7 @@ def study_params(run: Run) -> dict[str, Any]:
         "pack": study.pack,
         "generation": study.generation,
         "data_fraction": study.data_fraction,
+        "folds": study.folds,
         "encoder_parameters": study.encoder_parameters,
     }
 

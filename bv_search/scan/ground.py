@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from bv_search.heads.config import HeadShape
 from bv_search.store.doubts import HELD, doubts_of_rows
@@ -25,6 +26,11 @@ def learned_split(store: Store, *, folds: int = 1) -> AnySplit:
         return train_split(store)
     (select,) = store.splits(Role.SELECT)
     return JoinedSplit([train_split(store), select])
+
+
+def count_rows(split: AnySplit) -> int:
+    """Each may have several windows."""
+    return int(pc.count_distinct(split.index_columns(["row"])["row"]).as_py())
 
 
 def labels_of(split: AnySplit) -> np.ndarray:

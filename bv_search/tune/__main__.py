@@ -13,6 +13,8 @@ from bv_search.tune.config import (
     DEFAULT_SCHEDULER,
     DEFAULT_SPACE,
     DEFAULT_TRIALS,
+    FEW_ROWS,
+    FOLDS,
     GENERATION,
     SCHEDULERS,
     TuneConfig,
@@ -58,6 +60,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--data-fraction", type=fraction, metavar="F", help="train on the first part of the store"
+    )
+    parser.add_argument(
+        "--folds",
+        type=folds,
+        metavar="auto|K",
+        help="train K copies of each head, each without a part of train and select that then judges it; the "
+        f"mean of them answers (default: auto, {FOLDS} where select has fewer than {FEW_ROWS:,} rows and the "
+        "searcher is not a grid, else 1)",
     )
     parser.add_argument(
         "--pack",
@@ -137,6 +147,7 @@ def to_config(args: Namespace) -> TuneConfig:
         more=more,
         time_budget=args.time_budget,
         data_fraction=args.data_fraction,
+        folds=args.folds,
         pack=args.pack,
         generation=args.generation,
         source=args.source,
@@ -156,6 +167,10 @@ def trials(text: str) -> tuple[int, bool]:
 
 def pack(text: str) -> str:
     return AUTO if text == AUTO else str(positive(text))
+
+
+def folds(text: str) -> int | None:
+    return None if text == AUTO else positive(text)
 
 
 def name(text: str) -> str:

@@ -19,7 +19,8 @@ class TuneConfig:
     trials: int | None = None  # in all; None: the grid's size, else DEFAULT_TRIALS
     more: bool = False  # `trials` more than the resumed run has
     time_budget: float | None = None  # seconds
-    data_fraction: float | None = None  # of the train split, for every head; None: as the space says
+    data_fraction: float | None = None  # of the rows that heads learn from; None: as the space says
+    folds: int | None = None  # copies of each head; None: some where few rows choose, one elsewhere
     pack: str | None = None  # heads that share a pass, or auto, the default: by memory
     generation: int | None = None  # trials under way at once; None: by the searcher
     source: str = AUTO  # of hidden states: store, live, or auto: the faster one
@@ -40,4 +41,6 @@ class TuneConfig:
 DEFAULT_SPACE = "adapters"
 DEFAULT_SCHEDULER = "asha"
 DEFAULT_TRIALS = 32
+FOLDS = 5  # where fewer rows than these choose, so that they do not choose by luck
+FEW_ROWS = 2000  # of select
 GENERATION = 16  # trials under way at once, where a searcher learns from those that are told

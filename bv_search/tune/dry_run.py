@@ -15,15 +15,24 @@ from bv_search.heads.head import Head, count_parameters
 from bv_search.heads.pack import Pack
 from bv_search.run.trial import percent_of
 from bv_search.scan.course import Course
-from bv_search.scan.ground import head_shape
+from bv_search.scan.ground import head_shape, learned_split
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import LIVE
 from bv_search.source.choice import choose_source
 from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import Store
+from bv_search.tasks.row import Role
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.space import Space
-from bv_search.tune.study import check_heads, check_names, count_trials, load_space, open_store
+from bv_search.tune.study import (
+    check_heads,
+    check_names,
+    choose_folds,
+    choose_searcher,
+    count_trials,
+    load_space,
+    open_store,
+)
 
 BERT_LARGE_PARAMETERS = 335_141_888  # what `percent` is of, where a shape stands in for a store
 LISTED = 40  # heads shown as text
@@ -33,7 +42,7 @@ LISTED = 40  # heads shown as text
 class HeadSize:
     name: str
     config: HeadConfig
-    parameters: int
+    parameters: int  # of all its copies
     percent: float
     published: float | None  # percent, in the source work
 
@@ -54,12 +63,13 @@ class HeadSize:
 class DryRun:
     space: Space
     trials: int
+    folds: int
     heads: tuple[HeadSize, ...]
     cost: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
         heads = [head.to_json() for head in self.heads]
-        return {"heads": heads, "trials": self.trials, "cost": self.cost}
+        return {"heads": heads, "trials": self.trials, "folds": self.folds, "cost": self.cost}
 
     def __str__(self) -> str:
         lines = [f"space {self.space.name}: {self.space.about}", f"{len(self.heads)} heads:"]
@@ -67,7 +77,7 @@ class DryRun:
         lines += [head.line(width) for head in self.heads[:LISTED]]
         if len(self.heads) > LISTED:
             lines.append(f"  … and {len(self.heads) - LISTED} more (all in --json)")
-        lines += [f"{self.trials} trials"]
+        lines.append(f"{self.trials} trials" + (f" of {self.folds} copies each" if self.folds > 1 else ""))
         lines += [f"{name.replace('_', ' ')}: {value:,}" for name, value in self.cost.items()]
         return "\n".join(lines)
 
@@ -79,14 +89,16 @@ def dry_run(config: TuneConfig, shape: str | None) -> DryRun:
     configs = [TrialConfig.from_json(corner) for corner in space.corners()]
     if shape is not None:
         stand_in = find_shape(shape, [config.head for config in configs])
-        heads = measure_heads(configs, stand_in, BERT_LARGE_PARAMETERS)
-        return DryRun(space=space, trials=trials, heads=heads, cost={})
+        folds = config.folds or 1
+        heads = measure_heads(configs, stand_in, BERT_LARGE_PARAMETERS, folds)
+        return DryRun(space=space, trials=trials, folds=folds, heads=heads, cost={})
     store = open_store(config.store, config)
     check_heads(space, store)
     live = choose_source(config.source, store).source == LIVE
-    heads = measure_heads(configs, head_shape(store), store.encoder_parameters)
-    cost = estimate(store, configs, heads, trials, live=live)
-    return DryRun(space=space, trials=trials, heads=heads, cost=cost)
+    folds = choose_folds(config, choose_searcher(config, space), store)
+    heads = measure_heads(configs, head_shape(store), store.encoder_parameters, folds)
+    cost = estimate(store, configs, heads, trials, folds=folds, live=live)
+    return DryRun(space=space, trials=trials, folds=folds, heads=heads, cost=cost)
 
 
 def find_shape(text: str, heads: Sequence[HeadConfig]) -> HeadShape:
@@ -103,12 +115,12 @@ def find_shape(text: str, heads: Sequence[HeadConfig]) -> HeadShape:
 
 
 def measure_heads(
-    configs: Sequence[TrialConfig], shape: HeadShape, encoder_parameters: int
+    configs: Sequence[TrialConfig], shape: HeadShape, encoder_parameters: int, copies: int
 ) -> tuple[HeadSize, ...]:
     """Each head of a space once, in the space's order."""
     sizes = []
     for head in dict.fromkeys(config.head for config in configs):
-        parameters = count_parameters(head, shape)
+        parameters = copies * count_parameters(head, shape)
         percent = percent_of(parameters, encoder_parameters) or 0.0
         published = published_percent(head, shape)
         sizes.append(
@@ -118,21 +130,31 @@ def measure_heads(
 
 
 def estimate(
-    store: Store, configs: Sequence[TrialConfig], heads: Sequence[HeadSize], trials: int, *, live: bool
+    store: Store,
+    configs: Sequence[TrialConfig],
+    heads: Sequence[HeadSize],
+    trials: int,
+    *,
+    folds: int,
+    live: bool,
 ) -> dict[str, Any]:
     """Bytes and seconds for one pack of the space's average head, by a few measured micro-batches."""
-    train = store.splits("train")[0]
-    courses = [Course.of(config.training, train.windows) for config in configs]
-    passes = float(np.mean([course.passes * course.rows for course in courses])) / train.windows
+    windows = learned_split(store, folds=folds).windows
+    roles = (Role.TRAIN,) if folds == 1 else (Role.TRAIN, Role.SELECT)
+    entries = [split.entry for role in roles for split in store.splits(role)]
+    courses = [Course.of(config.training, windows) for config in configs]
+    passes = float(np.mean([course.passes * course.rows for course in courses])) / windows
     parameters = float(np.mean([head.parameters for head in heads]))
-    batches = passes * train.windows / MICRO_BATCH
+    batches = passes * windows / MICRO_BATCH
     predictions = sum(s.entry.tokens for role in ("select", "report") for s in store.splits(role))
-    reading = {"bytes_to_read_per_pack": round(passes * train.entry.tokens * store.manifest.token_bytes)}
-    encoding = {"tokens_to_encode_per_pack": round(passes * train.entry.encoded_tokens)}
+    tokens = sum(entry.tokens for entry in entries)
+    encoded = sum(entry.encoded_tokens for entry in entries)
+    reading = {"bytes_to_read_per_pack": round(passes * tokens * store.manifest.token_bytes)}
+    encoding = {"tokens_to_encode_per_pack": round(passes * encoded)}
     return {
         **(encoding if live else reading),
         "bytes_to_write": round(trials * 4 * (parameters + predictions * store.task.outputs)),
-        "estimated_seconds": round(trials * batches * _seconds_per_batch(store, heads), 1),
+        "estimated_seconds": round(folds * trials * batches * _seconds_per_batch(store, heads), 1),
     }
 
 

@@ -19,6 +19,7 @@ class Reading:
     store: str
     source: str  # store or live
     window: int | None  # bytes of blocks that each keeps in memory
+    folds: int  # copies of each head
 
 
 class ScanWorker:
@@ -32,8 +33,14 @@ class ScanWorker:
         """Open what it reads: a failure has then its own line, which one of a constructor loses in Ray."""
         from bv_search.scan.scanner import Scanner  # with torch: slow, and needed only here
 
-        store, source, window = self._reading.store, self._reading.source, self._reading.window
-        self._scanner = Scanner(store, source=source, window=window, threads=self._threads)
+        reading = self._reading
+        self._scanner = Scanner(
+            reading.store,
+            source=reading.source,
+            window=reading.window,
+            folds=reading.folds,
+            threads=self._threads,
+        )
 
     def machine(self) -> str:
         return str(ray.get_runtime_context().get_node_id())

@@ -20,7 +20,7 @@ from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.trial import FAILED
-from bv_search.scan.ground import doubts, head_shape, train_split
+from bv_search.scan.ground import count_rows, doubts, head_shape, learned_split
 from bv_search.scan.ladder import LadderRung, rungs_of
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import AUTO, STORE
@@ -96,7 +96,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             clock.note("start")
             rungs = plan_rungs(
                 configs,
-                train_split(study.store).windows,
+                learned_split(study.store, folds=study.run.study.folds).windows,
                 halving=study.run.study.scheduler == "asha",
                 one_token=study.store.manifest.tokens != "all",
             )
@@ -145,7 +145,12 @@ def _hired(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator
     share = Share.of_cluster(machines(), config.workers)
     place, choice = absolute(study.store.path), study.choice
     measured = choice.source == AUTO
-    reading = Reading(store=place, source=STORE if measured else choice.source, window=config.memory)
+    reading = Reading(
+        store=place,
+        source=STORE if measured else choice.source,
+        window=config.memory,
+        folds=study.run.study.folds,
+    )
     with ExitStack() as contract:
         crew = contract.enter_context(Crew(reading, share, progress.say))
         if measured:
@@ -311,8 +316,10 @@ def doubts_of_learning(searcher: Searcher, past: Sequence[Past], left: int, gene
 
 
 def _opening(run: Run, store: Store, pack: int, crew: Crew) -> str:
-    train = train_split(store)
+    study = run.study
+    learned = learned_split(store, folds=study.folds)
+    rows = f"{study.folds} folds over {count_rows(learned):,} rows, " if study.folds > 1 else ""
     return (
-        f"run {run.path}: {run.study.trials} trials by {run.study.searcher}, {run.study.scheduler}; "
-        f"{train.windows} windows, {train.entry.tokens} tokens; packs of {pack} on {crew.size} worker(s)"
+        f"run {run.path}: {study.trials} trials by {study.searcher}, {study.scheduler}; {rows}"
+        f"{learned.windows} windows, {learned.lengths.sum()} tokens; packs of {pack} on {crew.size} worker(s)"
     )

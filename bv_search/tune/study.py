@@ -12,14 +12,23 @@ from bv_search.heads.config import check_fit
 from bv_search.run.folder import Run
 from bv_search.run.roles import check_data, find_near
 from bv_search.run.study import Study
-from bv_search.scan.ground import head_shape
+from bv_search.scan.folds import Folds
+from bv_search.scan.ground import count_rows, head_shape
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import AUTO, SOURCES
 from bv_search.source.choice import Choice, choose_source
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
-from bv_search.tune.config import DEFAULT_SCHEDULER, DEFAULT_TRIALS, GENERATION, SCHEDULERS, TuneConfig
+from bv_search.tune.config import (
+    DEFAULT_SCHEDULER,
+    DEFAULT_TRIALS,
+    FEW_ROWS,
+    FOLDS,
+    GENERATION,
+    SCHEDULERS,
+    TuneConfig,
+)
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.searchers.grid import Grid
 from bv_search.tune.space import Space, parse_space
@@ -89,6 +98,30 @@ def count_trials(config: TuneConfig, space: Space) -> int:
     return min(config.trials or points, points)
 
 
+def choose_folds(config: TuneConfig, searcher: str, store: Store) -> int:
+    """A search takes the best of many heads, which among few rows is the luckiest; a table shows them all."""
+    if config.folds is None:
+        select = sum(count_rows(split) for split in store.splits(Role.SELECT))
+        wanted = FOLDS if searcher != "grid" and select < FEW_ROWS else 1
+        return wanted if has_folds(store, wanted) else 1
+    if not has_folds(store, config.folds):
+        raise UserError(
+            f"cannot be cut into {config.folds} folds",
+            where=store.path,
+            expected="rows in every fold, and those of a group in one",
+            do="choose fewer --folds",
+        )
+    return config.folds
+
+
+def has_folds(store: Store, count: int) -> bool:
+    """Whether each of them has rows to judge its copy, and the others rows to teach it."""
+    if count == 1:
+        return True
+    folds = Folds.of(store, count)
+    return len(set(folds.of_N.tolist())) == count
+
+
 def open_store(place: str, config: TuneConfig) -> Store:
     store = Store.open(place, window=config.memory)
     check_data(store, config.data)
@@ -129,6 +162,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
         data_fraction=config.data_fraction or 1.0,
         encoder_parameters=store.encoder_parameters,
         baseline=asdict(baseline) if baseline else None,
+        folds=choose_folds(config, searcher, store),
         source=choice.source,
     )
     run = Run.create(config.runs / name, study)
@@ -168,6 +202,7 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
         "--seed": (study.seed, config.seed),
         "--generation": (study.generation, config.generation),
         "--data-fraction": (study.data_fraction, config.data_fraction),
+        "--folds": (study.folds, config.folds),
     }
     if config.space:
         part = study.data_fraction if study.data_fraction < 1 else None

@@ -30,11 +30,12 @@ from tests.hunter import killing
 from tests.stores import LAYERS, make_class_store
 
 DEADLINE_SECONDS = 90  # many times what any takes
-WINDOWS, PASS = 200, 13  # of the train split, and micro-batches of a pass over it
+PASSES = {1: (200, 13), 3: (248, 16)}  # by folds, windows of a pass and its micro-batches
 LADDER = {"majority", *(f"probe-{channel}" for channel in range(LAYERS)), "probe-all"}
 TRIALS = (1, 2, 5, 9)
 PACKS = ("1", "2", "4", "auto")
 WORKERS = (1, 2)
+FOLDS = (1, 3)
 NOTHING, KILLED, BAD_HEADS = "nothing", "killed", "bad-heads"
 WORKS = tuple(
     f"ray::{work}" for work in ("ScanWorker.solve", "ScanWorker.segment", "ScanWorker.final", "ThinTrial")
@@ -74,6 +75,7 @@ class Combination:
     trials: int
     pack: str
     workers: int
+    folds: int
     trouble: str
 
     def __str__(self) -> str:
@@ -92,10 +94,12 @@ def covering_set() -> Iterator[Combination]:
             trouble=TROUBLES[d % len(TROUBLES)],
             scheduler=SCHEDULERS[e % 2],
             workers=WORKERS[e // 2],
+            folds=FOLDS[e % 2 ^ e // 2],
         )
 
 
-EVERY = [Combination(*values) for values in product(SEARCHERS, SCHEDULERS, TRIALS, PACKS, WORKERS, TROUBLES)]
+SETTINGS = (SEARCHERS, SCHEDULERS, TRIALS, PACKS, WORKERS, FOLDS, TROUBLES)
+EVERY = [Combination(*values) for values in product(*SETTINGS)]
 COVERING = list(covering_set())
 
 
@@ -107,7 +111,7 @@ def ray_cluster() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    return make_class_store(tmp_path_factory.mktemp("stores") / "classes", windows=WINDOWS)
+    return make_class_store(tmp_path_factory.mktemp("stores") / "classes")
 
 
 @pytest.fixture(scope="module")
@@ -136,8 +140,8 @@ def test_any_search_ends_whole(combination: Combination, store: Store, runs: Pat
 def test_every_search_ends_whole(
     searcher: str, scheduler: str, trouble: str, store: Store, tmp_path: Path
 ) -> None:
-    for trials, pack, workers in product(TRIALS, PACKS, WORKERS):
-        combination = Combination(searcher, scheduler, trials, pack, workers, trouble)
+    for trials, pack, workers, folds in product(TRIALS, PACKS, WORKERS, FOLDS):
+        combination = Combination(searcher, scheduler, trials, pack, workers, folds, trouble)
         try:
             prove(combination, store, tmp_path)
         except BaseException as error:
@@ -168,6 +172,7 @@ def do_search(combination: Combination, store: Store, runs: Path) -> Run:
         trials=combination.trials,
         pack=combination.pack,
         workers=combination.workers,
+        folds=combination.folds,
         name=str(combination),
         runs=runs,
     )
@@ -201,6 +206,7 @@ def check_whole(run: Run, trials: int) -> None:
 def check_journal(run: Run, records: list[TrialRecord]) -> None:
     """Each trial begins once, ends once, and between them goes only forward."""
     events = run.events()
+    windows, length = PASSES[run.study.folds]
     for word in ("suggest", "finish"):
         assert Counter(e["trial"] for e in events if e["event"] == word) == {r.id: 1 for r in records}
     assert Counter(e["trial"] for e in events if e["event"] == "halt") == {
@@ -212,8 +218,8 @@ def check_journal(run: Run, records: list[TrialRecord]) -> None:
         rows = [segment["rows"] for segment in segments]
         assert rows == sorted(set(rows)), f"trial {record.id} trained a segment twice"
         checks = [check["position"] for segment in segments for check in segment["checks"]]
-        assert checks == [PASS * n for n in range(1, len(checks) + 1)], "once after each pass"
-        assert len(checks) == (rows[-1] // WINDOWS if rows and is_open(record) else 0)
+        assert checks == [length * n for n in range(1, len(checks) + 1)], "once after each pass"
+        assert len(checks) == (rows[-1] // windows if rows and is_open(record) else 0)
 
 
 def check_trial(run: Run, record: TrialRecord) -> None:
@@ -226,23 +232,24 @@ def check_trial(run: Run, record: TrialRecord) -> None:
     assert record.status in {DONE, STOPPED}, record.reason
     assert record.answers
     assert files == ["config.json", "model.safetensors", "report.parquet", "select.parquet"]
-    passes, rest = divmod(record.rows, WINDOWS)
+    passes, rest = divmod(record.rows, PASSES[run.study.folds][0])
     assert rest == 0
-    assert passes in allowed_passes(record)
+    assert passes in allowed_passes(record, run.study.folds)
 
 
 def is_open(record: TrialRecord) -> bool:
     return record.rung is None and record.config["passes"] == "auto"
 
 
-def allowed_passes(record: TrialRecord) -> Collection[int]:
+def allowed_passes(record: TrialRecord, folds: int) -> Collection[int]:
     """Where a trial may end: at its end, if it has one, or where the scheduler compares it with others."""
     if record.rung is not None:
         return {0}
     config = TrialConfig.from_json(record.config)
-    rungs = plan_rungs([config], WINDOWS, halving=True, one_token=True)
+    windows, length = PASSES[folds]
+    rungs = plan_rungs([config], windows, halving=True, one_token=True)
     if record.status == STOPPED:
-        return {rung // PASS for rung in rungs.of(config)}
+        return {rung // length for rung in rungs.of(config)}
     last = rungs.course(config).passes
     return range(2, last + 1) if is_open(record) else {last}
 

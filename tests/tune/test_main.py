@@ -6,9 +6,14 @@ from pathlib import Path
 import pytest
 
 from bv_search.command import main
+from bv_search.heads.config import HeadConfig
+from bv_search.heads.head import count_parameters
 from bv_search.scan.course import MOST_PASSES
+from bv_search.scan.ground import head_shape
+from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tune.__main__ import COMMAND
+from bv_search.tune.space_file import find_space
 
 
 def run(*words: object) -> int:
@@ -53,18 +58,38 @@ def test_a_dry_run_of_classification_heads(capsys: pytest.CaptureFixture[str]) -
     assert parameters == [2_077, 398_499, 398_472, 264_066, 266_114, 20_662_106]
 
 
+@pytest.mark.parametrize(("words", "folds"), [(("--folds", 1), 1), ((), 5)], ids=["one fold", "auto"])
 def test_a_dry_run_on_a_store_says_what_a_search_costs(
-    span_store: Store, capsys: pytest.CaptureFixture[str]
+    words: tuple[object, ...], folds: int, span_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run("--space", "adapters", "--dry-run", "--store", span_store.path, "--trials", 8, "--json") == 0
+    """With folds, of all copies of a head, and a pass is over train and select."""
+    options = ("--space", "adapters", "--store", span_store.path, "--trials", 8, *words)
+    assert run("--dry-run", *options, "--json") == 0
 
     said = json.loads(capsys.readouterr().out)
-    train = span_store.split("train")
-    assert said["trials"] == 8
+    assert (said["trials"], said["folds"]) == (8, folds)
     assert len(said["heads"]) == 55
-    longest = MOST_PASSES * train.entry.tokens * 5 * 24 * 2  # where heads never stop to gain
+    shape = head_shape(span_store)
+    assert said["heads"][0]["parameters"] == folds * count_parameters(first_head("adapters"), shape)
+    tokens = span_store.split("train").entry.tokens
+    tokens += span_store.split("select").entry.tokens if folds > 1 else 0
+    longest = MOST_PASSES * tokens * 5 * 24 * 2  # where heads never stop to gain
     assert said["cost"]["bytes_to_read_per_pack"] == longest
     assert said["cost"]["estimated_seconds"] > 0
+
+
+def first_head(space: str) -> HeadConfig:
+    return TrialConfig.from_json(next(iter(find_space(space).corners()))).head
+
+
+def test_a_dry_run_counts_the_copies_that_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    def parameters(*words: object) -> list[int]:
+        assert run("--space", "paper-span", "--dry-run", "--shape", "25x1024", "--json", *words) == 0
+        return [head["parameters"] for head in json.loads(capsys.readouterr().out)["heads"]]
+
+    assert parameters("--folds", 3) == [3 * each for each in parameters()]
+    assert run("--space", "paper-span", "--dry-run", "--shape", "25x1024", "--folds", 3) == 0
+    assert "trials of 3 copies each" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ import ray
 
 from bv_search.command import Progress, main
 from bv_search.errors import OutputError, RunError, StoreError, UserError
-from bv_search.heads.head import Head
+from bv_search.heads.copies import count_all, load_heads
 from bv_search.run.folder import Run
 from bv_search.run.predictions import read_predictions
 from bv_search.run.trial import DONE, STOPPED, TrialRecord
@@ -50,7 +50,7 @@ QUIET = Progress(quiet=True)
 
 def ask(space: str, store: Store, tmp_path: Path, **more: Any) -> TuneConfig:
     values = {"space": space, "store": store.path, "runs": tmp_path / "runs", "trials": 6, "name": "it"}
-    return TuneConfig(**{**values, **more})
+    return TuneConfig(**{**values, "folds": 1, **more})
 
 
 def scores(run: Run) -> list[tuple[str, str, float | None]]:
@@ -74,15 +74,19 @@ def test_neither_pack_nor_company_changes_a_result(span_store: Store, tmp_path: 
         assert one.report_score == pytest.approx(other.report_score, abs=0.011)
 
 
-def test_what_a_search_leaves_is_whole(small_space: str, span_store: Store, tmp_path: Path) -> None:
-    run = Run.open(search(ask(small_space, span_store, tmp_path), QUIET).path)
+@pytest.mark.parametrize("folds", [1, 3])
+def test_what_a_search_leaves_is_whole(
+    small_space: str, span_store: Store, tmp_path: Path, folds: int
+) -> None:
+    run = Run.open(search(ask(small_space, span_store, tmp_path, folds=folds), QUIET).path)
 
     best = finished(run)[0]
     folder = run.trial_folder(best.id)
-    head = Head.from_pretrained(folder)
-    ids = span_store.split("dev").index["id"].to_pylist()
-    assert head.parameter_count() == best.parameters
-    assert len(read_predictions(folder / "report.parquet", ids=ids).logits) == 64
+    heads = load_heads(folder)
+    assert (len(heads), count_all(heads)) == (folds, best.parameters)
+    for split, role in (("dev", "report"), ("select", "select")):
+        ids = span_store.split(split).index["id"].to_pylist()
+        assert len(read_predictions(folder / f"{role}.parquet", ids=ids).logits) == len(ids)
     assert best.interval is not None
     assert best.report_score is not None
     assert best.interval[0] <= best.report_score <= best.interval[1]
@@ -95,6 +99,16 @@ def test_what_a_search_leaves_is_whole(small_space: str, span_store: Store, tmp_
     assert 1e8 < said["memory"]["peak_scan_worker"] < 4e9, "torch and little else"
     assert best.id in describe(run)
     assert "peak memory of a scan worker: 0." in describe(run)
+
+
+def test_a_search_of_folds_says_over_how_many_rows(
+    small_space: str, span_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of few rows to choose by, folds are the default. Train has 200 rows, eight of which are left out."""
+    run = search(ask(small_space, span_store, tmp_path, folds=None, trials=1), Progress(quiet=False))
+    assert run.study.folds == 5
+    opening = "1 trials by hyperopt, asha; 5 folds over 240 rows, 240 windows, "
+    assert opening in capsys.readouterr().err
 
 
 def test_a_run_goes_on_from_its_journal(small_space: str, class_store: Store, tmp_path: Path) -> None:
@@ -115,14 +129,15 @@ def test_a_run_goes_on_from_its_journal(small_space: str, class_store: Store, tm
     assert len(ladder(resumed)) == LAYERS + 2, "the ladder is climbed once"
 
 
-@pytest.mark.parametrize("scheduler", ["asha", "none"])
+@pytest.mark.parametrize(("scheduler", "folds"), [("asha", 1), ("none", 1), ("none", 3)])
 def test_a_killed_search_is_resumed_and_loses_no_finished_segment(
-    scheduler: str, small_space: str, class_store: Store, tmp_path: Path
+    scheduler: str, folds: int, small_space: str, class_store: Store, tmp_path: Path
 ) -> None:
     """Where nobody is stopped, it ends as it would have ended."""
     space = tmp_path / "open.yaml"
     space.write_text(Path(small_space).read_text().replace("[1, 12]", "[12, auto]"))
-    config = ask(str(space), class_store, tmp_path, searcher="random", pack="2", scheduler=scheduler)
+    chosen = {"searcher": "random", "pack": "2", "scheduler": scheduler, "folds": folds}
+    config = ask(str(space), class_store, tmp_path, **chosen)
     pid = os.fork()
     if pid == 0:  # pragma: no cover - the child is killed
         options = {
@@ -132,6 +147,7 @@ def test_a_killed_search_is_resumed_and_loses_no_finished_segment(
             "--searcher": "random",
             "--scheduler": scheduler,
             "--pack": "2",
+            "--folds": str(folds),
             "--name": "it",
             "--runs": str(config.runs),
         }
@@ -146,7 +162,8 @@ def test_a_killed_search_is_resumed_and_loses_no_finished_segment(
 
     assert [line for line in _journal(config).splitlines() if '"segment"' in line][: len(before)] == before
     assert [record.status for record in run.trials()].count("running") == 0
-    assert (len(finished(run)), len(ladder(run))) == (6, LAYERS + 2)
+    assert (len(finished(run)), len(ladder(run)), run.study.folds) == (6, LAYERS + 2, folds)
+    assert {len(load_heads(run.trial_folder(record.id))) for record in run.trials()} == {folds}
     check_segments(run)
     if scheduler == "none":
         whole = {record.id: record for record in search(replace(config, name="whole"), QUIET).trials()}

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from bv_search.errors import RunError, UserError
+from bv_search.run.study import Study
+from bv_search.scan import folds as folds_module
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.study import OpenStudy, open_study
@@ -40,7 +42,9 @@ def test_a_resumed_run_is_as_it_was_begun(begun: OpenStudy) -> None:
 
 def test_what_is_said_again_may_be_what_was_said(begun: OpenStudy, space: str) -> None:
     said: dict[str, Any] = {"space": space, "searcher": "random", "scheduler": "asha", "seed": 3}
-    assert resume(begun, store=begun.store.path, data_fraction=1.0, **said).run.study == begun.run.study
+    assert (
+        resume(begun, store=begun.store.path, data_fraction=1.0, folds=5, **said).run.study == begun.run.study
+    )
 
 
 @pytest.mark.parametrize(
@@ -50,6 +54,7 @@ def test_what_is_said_again_may_be_what_was_said(begun: OpenStudy, space: str) -
         ("scheduler", "none"),
         ("seed", 0),
         ("data_fraction", 0.5),
+        ("folds", 3),
         ("space", "pooling"),
     ],
 )
@@ -78,3 +83,37 @@ def test_a_store_may_have_moved_but_not_changed(begun: OpenStudy, span_store: St
     assert (resumed.store.path, resumed.changes) == (str(moved), {"store": str(moved)})
     with pytest.raises(RunError, match="made on another store"):
         resume(begun, store=span_store.path)
+
+
+def folds_of(store: Store, space: str, tmp_path: Path, **said: Any) -> int:
+    config = TuneConfig(space=space, store=store.path, runs=tmp_path / "runs", **said)
+    return open_study(config).run.study.folds
+
+
+def test_few_rows_of_select_do_not_choose_alone(
+    space: str, class_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """48 rows are few; but a grid shows all heads, and takes no one's word for the best."""
+    assert folds_of(class_store, space, tmp_path) == 5
+    assert folds_of(class_store, space, tmp_path, folds=2) == 2
+    grid = tmp_path / "grid.yaml"
+    grid.write_text("space: {head: {kind: adapter, size: {grid: [4, 8]}}, learning_rate: 0.01}")
+    assert folds_of(class_store, str(grid), tmp_path) == 1
+    assert folds_of(class_store, str(grid), tmp_path, folds=3) == 3
+    monkeypatch.setattr("bv_search.tune.study.FEW_ROWS", 48)
+    assert folds_of(class_store, space, tmp_path) == 1
+
+
+def test_rows_of_few_groups_have_no_folds(
+    space: str, class_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folds_module, "fold_groups", lambda groups_N, seed, count: groups_N.astype(int) * 0)
+    assert folds_of(class_store, space, tmp_path) == 1
+    with pytest.raises(UserError, match=r"cannot be cut into 3 folds; expected rows in every fold.*--folds"):
+        folds_of(class_store, space, tmp_path, folds=3)
+
+
+def test_a_run_of_an_older_version_has_one_fold(begun: OpenStudy) -> None:
+    value = begun.run.study.to_json()
+    del value["folds"]
+    assert Study.from_json(value).folds == 1
