@@ -61,7 +61,7 @@ def test_a_dry_run_on_a_store_says_what_a_search_costs(
     said = json.loads(capsys.readouterr().out)
     train = span_store.split("train")
     assert said["trials"] == 8
-    assert len(said["heads"]) == 55
+    assert len(said["heads"]) == 28
     longest = MOST_PASSES * train.entry.tokens * 5 * 24 * 2  # where heads never stop to gain
     assert said["cost"]["bytes_to_read_per_pack"] == longest
     assert said["cost"]["estimated_seconds"] > 0
@@ -74,7 +74,7 @@ def test_a_dry_run_on_a_store_says_what_a_search_costs(
         (["--space", "adapter"], "did you mean 'adapters'?"),
         (
             ["--searcher", "hyperop"],
-            "no searcher named 'hyperop'; expected one of grid, hyperopt, optuna, random",
+            "no searcher named 'hyperop'; expected one of grid, hyperopt, optuna, optuna-gp, random",
         ),
         (
             ["--scheduler", "ash"],
