@@ -40,7 +40,7 @@ class Answers:
     logits: Sequence[np.ndarray] | np.ndarray
     loss: float  # mean over windows
     score: float
-    interval: tuple[float, float]
+    interval: tuple[float, float] | None  # on report alone: it takes a while
     metrics: dict[str, float]
 
 

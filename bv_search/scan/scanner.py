@@ -191,7 +191,8 @@ class Scanner:
     def _answers(self, heads: Sequence[Head], role: Role) -> list[Answers | None]:
         """None for a head whose answers are no numbers."""
         judge = self._judge(role, share_inputs(heads))
-        return [None if each is None else _answers(judge.ids, each) for each in judge.judge(heads)]
+        told = role == Role.REPORT
+        return [None if each is None else _answers(judge.ids, each, told=told) for each in judge.judge(heads)]
 
 
 def _given_away(states: list[HeadState]) -> Iterator[HeadState]:
@@ -217,14 +218,14 @@ def _outcome(end: Trained | Diverged, found: Mapping[str, Check | None], rows: R
     )
 
 
-def _answers(ids: list[str], verdict: Verdict) -> Answers:
+def _answers(ids: list[str], verdict: Verdict, *, told: bool) -> Answers:
     evaluation = verdict.evaluation
     return Answers(
         ids=ids,
         logits=verdict.logits,
         loss=verdict.loss,
         score=evaluation.score,
-        interval=evaluation.interval(),
+        interval=evaluation.interval() if told else None,
         metrics=evaluation.metrics,
     )
 

@@ -124,4 +124,5 @@ class Recorder:
 
 
 def _report_json(report: Answers) -> dict[str, Any]:
-    return {"score": report.score, "interval": list(report.interval), "metrics": report.metrics}
+    interval = None if report.interval is None else list(report.interval)
+    return {"score": report.score, "interval": interval, "metrics": report.metrics}

@@ -212,7 +212,7 @@ def _finish(run: Run, store: Store, final: Final, config: TrialConfig) -> None:
             "parameters": final.parameters,
             "report": {
                 "score": final.report.score,
-                "interval": list(final.report.interval),
+                "interval": list(final.report.interval or ()),
                 "metrics": final.report.metrics,
             },
         }
