@@ -43,6 +43,7 @@ class Answers:
     logits: Sequence[np.ndarray] | np.ndarray
     loss: float  # mean over windows
     score: float
+    interval: tuple[float, float] | None  # on report alone: it takes a while
     metrics: dict[str, float]
 
 
@@ -57,7 +58,6 @@ class Final:
     parameters: int  # of all of them
     select: Answers
     report: Answers
-    interval: tuple[float, float]  # 95 %, of the report score
 
 
 @dataclass(frozen=True, kw_only=True)

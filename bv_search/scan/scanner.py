@@ -146,9 +146,8 @@ class Scanner:
             weights=weights_bytes(heads),
             copies=len(heads),
             parameters=count_all(heads),
-            select=_answers(self._ids[Role.SELECT], select),
-            report=_answers(self._ids[Role.REPORT], report),
-            interval=report.evaluation.interval(),
+            select=_answers(self._ids[Role.SELECT], select, told=False),
+            report=_answers(self._ids[Role.REPORT], report, told=True),
         )
 
     @cached_property
@@ -258,13 +257,14 @@ def _outcome(end: Trained | Diverged, found: Mapping[str, Check | None], rows: R
     )
 
 
-def _answers(ids: list[str], verdict: Verdict) -> Answers:
+def _answers(ids: list[str], verdict: Verdict, *, told: bool) -> Answers:
     evaluation = verdict.evaluation
     return Answers(
         ids=ids,
         logits=verdict.logits[-len(ids) :],  # with folds, what is said of train stands before it
         loss=verdict.loss,
         score=evaluation.score,
+        interval=evaluation.interval() if told else None,
         metrics=evaluation.metrics,
     )
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from bv_search.tasks.evaluation import Evaluation, Outcome
-from bv_search.tasks.metrics import CLASS_METRICS, VALUE_METRICS
+from bv_search.tasks.metrics import CLASS_METRICS, COUNTED_METRICS, VALUE_METRICS
 from bv_search.tasks.passage import cutter, tokenise
 from bv_search.tasks.row import Row, text_key
 from bv_search.tasks.task import Kind, Logits, Task, row_codes
@@ -160,6 +160,7 @@ class RegressionTask(OneWindowTask):
             metrics=metrics,
             score=metrics[self.metric],
             score_of=score_of,
+            counted=COUNTED_METRICS[self.metric],
         )
 
     def answers(self, index: pa.Table, logits: Sequence[Logits]) -> list[dict[str, Any]]:

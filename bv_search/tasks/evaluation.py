@@ -28,6 +28,7 @@ class Evaluation:
     score: float
     score_of: ScoreOf
     mean_of: npt.NDArray[np.float64] | None = None  # of every row, where the score is their mean
+    counted: Callable[[Outcome], Callable[[Counts], float]] | None = None  # the score of rows taken so often
 
     def interval(self, samples: int = 1000, seed: int = 0) -> tuple[float, float]:
         """Where the score would fall, 95 times in 100, with other groups of rows drawn like these.
@@ -113,6 +114,9 @@ def _scorer(evaluation: Evaluation, codes_R: Counts) -> Callable[[Counts], float
         sums_G = np.bincount(codes_R, weights=evaluation.mean_of)
         sizes_G = np.bincount(codes_R).astype(np.float64)
         return lambda times_G: float((times_G @ sums_G) / (times_G @ sizes_G))
+    if evaluation.counted is not None:
+        score = evaluation.counted(evaluation.outcome)
+        return lambda times_G: score(times_G[codes_R])
     rows = np.arange(len(codes_R))
     return lambda times_G: evaluation.score_of(evaluation.outcome[np.repeat(rows, times_G[codes_R])])
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from bv_search.tasks.evaluation import Outcome
+from bv_search.tasks.evaluation import Counts, Outcome
 
 Vector = npt.NDArray[np.float64]
 
@@ -79,6 +79,43 @@ def _ranks(values: Vector) -> Vector:
     return ranks
 
 
+class CountedCorrelations:
+    """Of an outcome whose rows are taken so many times each: what a bootstrap asks a thousand times.
+
+    Rows are sorted once; ranks of a sample follow from how often each value is in it.
+    """
+
+    def __init__(self, outcome: Outcome) -> None:
+        self._columns = outcome[:, 0], outcome[:, 1]
+        self._places = [np.unique(column, return_inverse=True)[1] for column in self._columns]
+
+    def pearson(self, times_R: Counts) -> float:
+        return _counted_correlation(*self._columns, times_R)
+
+    def spearman(self, times_R: Counts) -> float:
+        left, right = (_counted_ranks(place, times_R) for place in self._places)
+        return _counted_correlation(left, right, times_R)
+
+    def pearson_spearman(self, times_R: Counts) -> float:
+        return (self.pearson(times_R) + self.spearman(times_R)) / 2
+
+
+def _counted_ranks(place_R: Counts, times_R: Counts) -> Vector:
+    counts = np.bincount(place_R, weights=times_R)
+    ranks: Vector = (np.cumsum(counts) - (counts - 1) / 2)[place_R]
+    return ranks
+
+
+def _counted_correlation(left: Vector, right: Vector, times_R: Counts) -> float:
+    taken = times_R > 0
+    if _is_constant(left[taken]) or _is_constant(right[taken]):
+        return 0.0
+    times = times_R.astype(np.float64)
+    x, y = left - times @ left / times.sum(), right - times @ right / times.sum()
+    scale = float(np.sqrt(times @ (x * x)) * np.sqrt(times @ (y * y)))
+    return float(times @ (x * y)) / scale if scale > 0 else 0.0
+
+
 CLASS_METRICS: dict[str, Callable[[Outcome], float]] = {
     "accuracy": accuracy,
     "f1": f1,
@@ -89,4 +126,9 @@ VALUE_METRICS: dict[str, Callable[[Outcome], float]] = {
     "pearson": pearson,
     "spearman": spearman,
     "pearson_spearman": pearson_spearman,
+}
+COUNTED_METRICS: dict[str, Callable[[Outcome], Callable[[Counts], float]]] = {
+    "pearson": lambda outcome: CountedCorrelations(outcome).pearson,
+    "spearman": lambda outcome: CountedCorrelations(outcome).spearman,
+    "pearson_spearman": lambda outcome: CountedCorrelations(outcome).pearson_spearman,
 }

@@ -12,7 +12,7 @@ from bv_search.run.folder import Run
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.predictions import write_predictions
 from bv_search.run.trial import FAILED
-from bv_search.scan.outcome import Final, Outcome
+from bv_search.scan.outcome import Answers, Final, Outcome
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 
@@ -77,7 +77,7 @@ class Recorder:
             score=final.select.score,
             loss=final.select.loss,
             parameters=final.parameters,
-            report=_report_json(final),
+            report=_report_json(final.report),
         )
         self._forget_states(final.trial)
 
@@ -124,6 +124,6 @@ class Recorder:
         }
 
 
-def _report_json(final: Final) -> dict[str, Any]:
-    report = final.report
-    return {"score": report.score, "interval": list(final.interval), "metrics": report.metrics}
+def _report_json(report: Answers) -> dict[str, Any]:
+    interval = None if report.interval is None else list(report.interval)
+    return {"score": report.score, "interval": interval, "metrics": report.metrics}

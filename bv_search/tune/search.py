@@ -308,7 +308,7 @@ def replay(trials: Sequence[Past], searcher: Searcher, desk: Desk, halving: Halv
 def doubts_of_learning(searcher: Searcher, past: Sequence[Past], left: int, generation: int) -> Iterator[str]:
     scored = sum(each.score is not None for each in past)
     needed = searcher.startup_points or 0
-    if scored < needed < left <= generation:
+    if scored < needed and 2 * needed < left <= generation:
         yield (
             f"all {left} heads are drawn before the first has a score, so no better than at random: "
             "a smaller --generation, or more trials, let the searcher learn"

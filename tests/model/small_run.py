@@ -219,7 +219,7 @@ def _finish(run: Run, store: Store, final: Final, config: TrialConfig) -> None:
             "parameters": final.parameters,
             "report": {
                 "score": final.report.score,
-                "interval": list(final.interval),
+                "interval": list(final.report.interval or ()),
                 "metrics": final.report.metrics,
             },
         }

@@ -77,7 +77,7 @@ def check(final: Final, config: TrialConfig, store: Store) -> None:
     for found, expected in zip(final.report.logits, report, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
     evaluation = store.task.evaluate(role_index(store, Role.REPORT), list(final.report.logits))
-    assert (final.report.score, final.interval) == (evaluation.score, evaluation.interval())
+    assert (final.report.score, final.report.interval) == (evaluation.score, evaluation.interval())
 
     split, folds = learned_split(store, folds=FOLDS), Folds.of(store, FOLDS)
     train = split.windows - store.split("select").windows

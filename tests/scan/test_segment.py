@@ -350,7 +350,9 @@ def test_final_answers_cover_both_roles(store: Store) -> None:
     assert outcome.found is not None
     assert (final.select.score, final.select.loss) == (outcome.found.score, outcome.found.loss)
     assert len(final.report.logits) == store.split("dev").windows
-    assert final.interval[0] <= final.report.score <= final.interval[1]
+    assert final.report.interval is not None
+    assert final.report.interval[0] <= final.report.score <= final.report.interval[1]
+    assert final.select.interval is None, "nobody is told it, and it takes a while"
     assert final.parameters == weights(outcome).numel() + 2
 
 

@@ -64,3 +64,18 @@ def test_small_differences_of_large_values_are_no_rounding() -> None:
 def test_nothing_scores_nothing(name: str) -> None:
     measure = {**metrics.CLASS_METRICS, **metrics.VALUE_METRICS}[name]
     assert measure(np.zeros((0, 2))) == 0.0
+
+
+@pytest.mark.parametrize("name", metrics.VALUE_METRICS)
+def test_counted_rows_score_as_repeated_rows_do(name: str) -> None:
+    """With ties, with rows that are left out, and where all that is left is one value."""
+    rng = np.random.default_rng(0)
+    taken = np.stack([rng.integers(0, 9, 60), rng.normal(size=60).round(1)], axis=1).astype(np.float64)
+    counted = metrics.COUNTED_METRICS[name](taken)
+    for seed in range(20):
+        times = np.bincount(np.random.default_rng(seed).integers(60, size=60), minlength=60)
+        repeated = taken[np.repeat(np.arange(60), times)]
+        assert counted(times) == pytest.approx(metrics.VALUE_METRICS[name](repeated), abs=1e-12)
+    one = np.zeros(60, dtype=np.int64)
+    one[3] = 60
+    assert counted(one) == 0.0

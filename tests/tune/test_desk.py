@@ -98,16 +98,9 @@ def desk_of(crew: Crew, recorder: Recorder, *trials: str) -> Desk:
 
 
 def final_of(trial: str) -> Final:
-    answers = Answers(ids=[], logits=np.empty((0, 2)), loss=0.0, score=0.0, metrics={})
+    answers = Answers(ids=[], logits=np.empty((0, 2)), loss=0.0, score=0.0, interval=(0.0, 0.0), metrics={})
     return Final(
-        trial=trial,
-        shape=SHAPE,
-        weights=b"",
-        copies=1,
-        parameters=1,
-        select=answers,
-        report=answers,
-        interval=(0.0, 0.0),
+        trial=trial, shape=SHAPE, weights=b"", copies=1, parameters=1, select=answers, report=answers
     )
 
 

@@ -68,7 +68,7 @@ def test_a_dry_run_on_a_store_says_what_a_search_costs(
 
     said = json.loads(capsys.readouterr().out)
     assert (said["trials"], said["folds"]) == (8, folds)
-    assert len(said["heads"]) == 55
+    assert len(said["heads"]) == 28
     shape = head_shape(span_store)
     assert said["heads"][0]["parameters"] == folds * count_parameters(first_head("adapters"), shape)
     tokens = span_store.split("train").entry.tokens
@@ -99,7 +99,7 @@ def test_a_dry_run_counts_the_copies_that_are_asked_for(capsys: pytest.CaptureFi
         (["--space", "adapter"], "did you mean 'adapters'?"),
         (
             ["--searcher", "hyperop"],
-            "no searcher named 'hyperop'; expected one of grid, hyperopt, optuna, random",
+            "no searcher named 'hyperop'; expected one of grid, hyperopt, optuna, optuna-gp, random",
         ),
         (
             ["--scheduler", "ash"],

@@ -258,7 +258,7 @@ def test_a_resumed_scheduler_knows_what_was_judged_before() -> None:
 
     better = [
         Past(trial=name, config=config, position=first, found=[(first, check(score))], status=STOPPED)
-        for name, score in (("a", 0.9), ("b", 0.8))
+        for name, score in (("1", 0.9), ("2", 0.8))
     ]
     assert not goes_on(better)
     assert goes_on([])
