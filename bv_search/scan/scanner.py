@@ -56,7 +56,7 @@ class Scanner:
         self._store = _fed_live(stored, self._device) if source == LIVE else stored
         self._reserved = window or (stored.manifest.largest_block if source == LIVE else 0)
         self._task = self._store.task
-        self._opened: dict[tuple[str, tuple[Inputs, ...]], Rows] = {}
+        self._opened: dict[tuple[str, frozenset[Inputs]], Rows] = {}
 
     @cached_property
     def shape(self) -> HeadShape:
@@ -155,7 +155,7 @@ class Scanner:
 
     def _rows(self, split: StoreSplit, inputs: Sequence[Inputs]) -> Rows:
         """Kept: what is in memory once is there for every segment."""
-        key = split.name, tuple(inputs)
+        key = split.name, frozenset(inputs)
         if key not in self._opened:
             self._opened[key] = open_rows(split, inputs, self._device)
         return self._opened[key]
