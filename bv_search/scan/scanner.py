@@ -61,7 +61,7 @@ class Scanner:
         self._reserved = window or (stored.manifest.largest_block if source == LIVE else 0)
         self._task = self._store.task
         self._copies = folds
-        self._opened: dict[tuple[str, tuple[Inputs, ...]], Rows] = {}
+        self._opened: dict[tuple[str, frozenset[Inputs]], Rows] = {}
 
     @cached_property
     def shape(self) -> HeadShape:
@@ -183,7 +183,7 @@ class Scanner:
 
     def _rows(self, split: AnySplit, inputs: Sequence[Inputs]) -> Rows:
         """Kept: what is in memory once is there for every segment."""
-        key = split.name, tuple(inputs)
+        key = split.name, frozenset(inputs)
         if key not in self._opened:
             self._opened[key] = open_rows(split, inputs, self._device)
         return self._opened[key]

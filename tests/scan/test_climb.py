@@ -64,7 +64,10 @@ def begun(scanner: Scanner) -> tuple[list[Head], TrainingData]:
     """The heads of the ladder and what they learn from."""
     states = [scanner.fresh(Start(trial=rung.trial, config=rung.config)) for rung in rungs(scanner)]
     data = scanner.training_data(states)
-    return [state.heads(data.standard)[0] for state in states], data
+    heads = [state.heads(data.standard)[0] for state in states]
+    for head in heads:
+        head.bias_C.data.zero_()  # heads begin with the constant's
+    return heads, data
 
 
 def solved(scanner: Scanner) -> dict[str, Head]:

@@ -26,8 +26,10 @@ ROWS, LENGTH = 200, 13  # windows and micro-batches of a pass
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Store:
     """One token a window, in blocks of 48."""
     place = tmp_path_factory.mktemp("rows") / "store"
-    limits = BlockLimits(bytes=1 << 30, windows=48)
-    return make_class_store(place, windows=ROWS, limits=limits, dtype=request.param, seed=3)
+    limits = BlockLimits(bytes=1, windows=48)
+    store = make_class_store(place, windows=ROWS, limits=limits, dtype=request.param, seed=3)
+    assert store.split("train").block_windows == (48, 48, 48, 48, 8)
+    return store
 
 
 @pytest.fixture(params=["in memory", "out of blocks"])

@@ -1,121 +1,73 @@
-"""What a scanner says of heads with copies: scores out of fold, answers by the mean."""
+"""A scanner opens rows once, for whatever heads read them."""
 
-from pathlib import Path
-from typing import Any
+from itertools import permutations
 
-import numpy as np
 import pytest
-from safetensors.torch import load
+import torch
 
-from bv_search.heads.copies import part_tensors
-from bv_search.heads.head import Head
-from bv_search.heads.inputs import Standard
-from bv_search.scan.folds import Folds
-from bv_search.scan.ground import learned_split, role_index
-from bv_search.scan.ladder import rungs_of
+from bv_search.heads.inputs import Inputs
+from bv_search.scan import scanner as module
 from bv_search.scan.outcome import Final, Start
+from bv_search.scan.rows import Rows, open_rows
 from bv_search.scan.scanner import Scanner
-from bv_search.scan.score import score_split
 from bv_search.scan.trial import TrialConfig
-from bv_search.store.store import Store
-from bv_search.tasks.row import Role
-from bv_search.tasks.votes import mean_logits
-from bv_search.tasks.window import SCORING
-from tests.stores import make_class_store, make_span_store, make_value_store
-
-FOLDS = 3
+from bv_search.store.store import Store, StoreSplit
+from tests.stores import make_class_store
 
 
-@pytest.fixture(scope="module", params=["spans", "classes", "one token", "values"])
-def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Store:
-    place = tmp_path_factory.mktemp("scanner") / "store"
-    match request.param:
-        case "spans":
-            return make_span_store(place, windows=102)
-        case "values":
-            return make_value_store(place, windows=102)
-        case _:
-            return make_class_store(
-                place,
-                windows=102,
-                tokens=12 if request.param == "classes" else 1,
-                seen={"train": 20},
-                more={"dev2": ("report", 21)},
-            )
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    return make_class_store(tmp_path_factory.mktemp("scanner") / "store")
 
 
-def scanner_of(store: Store) -> Scanner:
-    return Scanner(store.path, folds=FOLDS, device="cpu")
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The splits that were, and how many kinds of inputs each time."""
+    found: list[str] = []
+
+    def watched(split: StoreSplit, inputs: list[Inputs], device: torch.device) -> Rows:
+        found.append(f"{split.name} for {len(inputs)}")
+        return open_rows(split, inputs, device)
+
+    monkeypatch.setattr(module, "open_rows", watched)
+    return found
 
 
-def start(trial: str, **settings: Any) -> Start:
-    head = {"kind": "adapter", "size": 6}
-    config = {"head": head, "learning_rate": 1e-2, "passes": "auto", **settings}
-    return Start(trial=trial, config=TrialConfig.from_json(config))
+def start(trial: str, inputs: str) -> Start:
+    config = TrialConfig.from_json({"head": {"kind": "pooling"}, "inputs": inputs, "learning_rate": 0.01})
+    return Start(trial=trial, config=config)
 
 
-def heads_in(final: Final, config: TrialConfig) -> list[Head]:
-    heads = []
-    for own in part_tensors(load(final.weights), final.copies):
-        inputs = Standard.empty(final.shape.layers, final.shape.width) if config.reads_standard else None
-        head = Head(config.head, final.shape, inputs)
-        head.load_weights(own, where=final.trial)
-        heads.append(head)
-    return heads
+def test_rows_that_are_in_memory_once_are_there_for_every_segment(store: Store, opened: list[str]) -> None:
+    scanner = Scanner(store.path)
+    state: bytes | Start = start("a", "standard")
+    for stop in (13, 26, 39):
+        (outcome,) = scanner.segment([state], stop, score=["a"])
+        state = outcome.state or b""
+    scanner.final([state] if isinstance(state, bytes) else [])
+    assert opened == ["train for 1", "select for 1", "dev for 1"]
 
 
-def logits_of(head: Head, store: Store, role: Role) -> list[np.ndarray]:
-    return [logits for split in store.splits(role) for logits in score_split([head], split)[0]]
+def test_heads_on_inputs_of_both_kinds_share_rows_in_whatever_order_they_come(
+    store: Store, opened: list[str]
+) -> None:
+    scanner = Scanner(store.path)
+    for heads in permutations([start("a", "raw"), start("b", "standard"), start("c", "standard")]):
+        outcomes = scanner.segment(heads, 13, score=())
+        finals = scanner.final([outcome.state or b"" for outcome in outcomes])
+        assert [final.trial for final in finals] == [head.trial for head in heads]
+    assert sorted(opened) == ["dev for 2", "select for 2", "train for 2"]
 
 
-def check(final: Final, config: TrialConfig, store: Store) -> None:
-    """All that it says follows from its weights."""
-    heads = heads_in(final, config)
-    assert len(heads) == final.copies == FOLDS
-    assert final.parameters == sum(head.parameter_count() for head in heads)
-    report = mean_logits([logits_of(head, store, Role.REPORT) for head in heads], store.task.kind)
-    for found, expected in zip(final.report.logits, report, strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
-    evaluation = store.task.evaluate(role_index(store, Role.REPORT), list(final.report.logits))
-    assert (final.report.score, final.report.interval) == (evaluation.score, evaluation.interval())
-
-    split, folds = learned_split(store, folds=FOLDS), Folds.of(store, FOLDS)
-    train = split.windows - store.split("select").windows
-    each = [logits_of(h, store, Role.TRAIN)[:train] + logits_of(h, store, Role.SELECT) for h in heads]
-    own = [each[folds.of_N[window]][window] for window in folds.judged]
-    index = split.index_columns(SCORING).take(folds.judged)
-    assert final.select.score == pytest.approx(store.task.evaluate(index, own).score, abs=1e-4)
-    assert final.select.ids == role_index(store, Role.SELECT)["id"].to_pylist()
-    for found, expected in zip(final.select.logits, own[-48:], strict=True):
-        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
-
-
-@pytest.mark.parametrize("stop", [3, 40])
-def test_a_final_is_what_its_copies_say(store: Store, stop: int) -> None:
-    """Before its first check, and with the best weights that it had."""
-    scanner = scanner_of(store)
-    starts = [start("a", dropout=0.3), start("b", inputs="raw", head={"kind": "pooling"})]
-    outcomes = scanner.segment(starts, stop, score=["a", "b"])
-    finals = scanner.final([outcome.state or b"" for outcome in outcomes])
-    for each, outcome, final in zip(starts, outcomes, finals, strict=True):
+def test_finals_do_not_depend_on_who_is_scored_beside_them(store: Store) -> None:
+    scanner = Scanner(store.path)
+    heads = [start("a", "raw"), start("b", "standard")]
+    states = [outcome.state or b"" for outcome in scanner.segment(heads, 13, score=())]
+    together = scanner.final(states)
+    for state, final in zip(states, together, strict=True):
+        (alone,) = Scanner(store.path).final([state])
         assert isinstance(final, Final)
-        assert outcome.found is not None
-        assert (final.select.score, final.select.loss) == (outcome.found.score, outcome.found.loss)
-        check(final, each.config, store)
-
-
-def test_so_is_a_rung_that_is_solved(store: Store) -> None:
-    scanner = scanner_of(store)
-    rungs = [rung for rung in rungs_of(scanner.shape) if rung.is_solved]
-    finals = scanner.solve([Start(trial=rung.trial, config=rung.config) for rung in rungs])
-    for rung, final in zip(rungs, finals, strict=True):
-        assert isinstance(final, Final)
-        check(final, rung.config, store)
-
-
-def test_a_pack_has_room_for_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bv_search.scan.capacity.free_memory", lambda _: 64 << 20)
-    store = make_class_store(tmp_path / "store")
-    configs = [start("a", head={"kind": "adapter", "size": 256}).config]
-    one, three = (Scanner(store.path, folds=folds, device="cpu").capacity(configs) for folds in (1, 3))
-    assert one // 3 <= three < one
+        assert isinstance(alone, Final)
+        assert alone.weights == final.weights
+        assert (alone.select.score, alone.report.score) == (final.select.score, final.report.score)
+        assert alone.select.loss == pytest.approx(final.select.loss, rel=1e-5)

@@ -12,6 +12,7 @@ from bv_search.store.store import Store
 HUNGRY = """
 import sys
 from bv_search.cluster import ray_session
+from bv_search.scan.outcome import Start
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.crew import Crew, Job
 from bv_search.tune.scan_worker import Reading
@@ -22,8 +23,9 @@ with ray_session():
     share = Share(workers=1, cpus=0.5, threads=1, gpus=0)
     with Crew(reading, share, tell=lambda text: None) as crew:
         for size in (30_000_000, 4):
-            head = TrialConfig.from_json({"head": {"kind": "adapter", "size": size}})
-            crew.submit(Job(method="segment", arguments=([("it", head)], 13, {"it"}), about=size))
+            config = TrialConfig.from_json({"head": {"kind": "adapter", "size": size}})
+            heads = [Start(trial="it", config=config)]
+            crew.submit(Job(method="segment", arguments=(heads, 13, ["it"], None), about=size))
             (end,) = crew.finished(wait=None)
             while not crew.idle:
                 crew.finished(wait=None)

@@ -40,7 +40,7 @@ from bv_search.tune.search import run as search
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.space import parse_space
 from bv_search.tune.study import open_study
-from tests.stores import LAYERS, make_class_store
+from tests.stores import LAYERS, make_class_store, make_span_store
 from tests.tune.conftest import finished, ladder, searched
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
@@ -57,15 +57,17 @@ def scores(run: Run) -> list[tuple[str, str, float | None]]:
     return [(record.id, record.status, record.score) for record in searched(run)]
 
 
-def test_neither_pack_nor_company_changes_a_result(span_store: Store, tmp_path: Path) -> None:
+def test_neither_pack_nor_company_changes_a_result(tmp_path: Path) -> None:
+    """Of the heads that are searched, nor of the ladder's probes, which are trained like them for spans."""
+    store = make_span_store(tmp_path / "store", windows=64)
     table = tmp_path / "table.yaml"
     table.write_text(
         "space: {learning_rate: 0.01, passes: 1, "
         "head: {grid: [{kind: pooling}, {kind: adapter, size: 8}, {kind: adapter, size: 4}]}}"
     )
 
-    alone = search(ask(str(table), span_store, tmp_path, pack="1", name="alone", scheduler="none"), QUIET)
-    packed = search(ask(str(table), span_store, tmp_path, pack="3", name="packed", scheduler="none"), QUIET)
+    alone = search(ask(str(table), store, tmp_path, pack="1", name="alone", scheduler="none"), QUIET)
+    packed = search(ask(str(table), store, tmp_path, pack="3", name="packed", scheduler="none"), QUIET)
 
     assert len(searched(alone)) == 3
     for one, other in zip(alone.trials(), packed.trials(), strict=True):
