@@ -254,7 +254,7 @@ def test_steps_begin_anew_at_each_check(stores: dict[str, Store], cut: int) -> N
         (whole,) = scanner.segment([head], 16, score=())
         checks, found = in_parts(scanner, head, [cut, 16])
         assert [check.position for check in checks] == [3, 6, 9, 13, 16]
-        assert (found.steps, found.pending) == (10, 0)
+        assert (found.steps, found.pending) == (10, (0,))
         torch.testing.assert_close(found.weights, HeadState.from_bytes(whole.state or b"").weights)
 
 
