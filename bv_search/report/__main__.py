@@ -9,17 +9,22 @@ from bv_search.report.report import ReportConfig, run
 EXAMPLES = """
   bv-search report runs/first               runs/first/report.html and report.md
   bv-search report runs/first runs/second   one for each
+  bv-search report runs/* --together docs   and docs/results.md, docs/results.svg: all of them in one table
 """
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", help="folders of runs")
     parser.add_argument("--data", help="check that the stores were made of this data")
+    parser.add_argument("--together", metavar="FOLDER", help="also one table and one chart of all runs, here")
     parser.add_argument("--no-mlflow", action="store_true", help="write the run folder only")
 
 
 def command(args: Namespace, progress: Progress) -> Result:
-    result = run(ReportConfig(runs=tuple(args.runs), data=args.data, mlflow=not args.no_mlflow), progress)
+    config = ReportConfig(
+        runs=tuple(args.runs), data=args.data, mlflow=not args.no_mlflow, together=args.together
+    )
+    result = run(config, progress)
     return Result(text=result.text(), json=result.to_json())
 
 

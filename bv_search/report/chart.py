@@ -1,4 +1,4 @@
-"""A chart as inline SVG. Lines and letters take the page's colour: readable in light and in dark."""
+"""A chart as SVG. In a page, lines and letters take its colour: readable in light and in dark."""
 
 import io
 import re
@@ -10,6 +10,7 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 INK = "#010203"  # stands for the page's own colour, and is replaced by it
+SLATE = "#7d8590"  # of lines and letters outside of a page: readable on white and on black
 BLUE, ORANGE, GREEN, PINK, GREY = "#3d8bd4", "#dd7a2a", "#3a9d5d", "#c35f9c", "#8a8f98"
 BROWN, VIOLET = "#9c6b3c", "#8a70d6"
 COLOURS = (BLUE, ORANGE, GREEN, PINK, GREY)
@@ -36,11 +37,11 @@ STYLE = {
 
 
 class Chart:
-    """A figure that becomes SVG text when its drawing is done."""
+    """A figure that becomes SVG text when its drawing is done: in a page, and as a file of its own."""
 
     def __init__(self, title: str, height: float, panels: Sequence[float]) -> None:
         self.title = title
-        self.svg = ""
+        self.svg = self.alone = ""
         self.figure = Figure(figsize=(WIDTH, height), layout="constrained")
         grid = self.figure.subplots(len(panels), sharex=True, squeeze=False, height_ratios=panels)
         self.panels: list[Any] = list(grid[:, 0])
@@ -54,6 +55,7 @@ class Chart:
         mpl.rcParams["svg.hashsalt"] = self.title  # ids that repeat, and differ between charts of one page
         self.figure.savefig(file, format="svg", transparent=True, metadata={"Date": None})
         self.svg = _inline(file.getvalue(), self.title)
+        self.alone = self.svg.replace("currentColor", SLATE)
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from bv_search.model.standings import Standing, Standings
 from bv_search.report import words
 from bv_search.report.facts import Facts, gather
 from bv_search.report.page import render
+from bv_search.report.together import write_together
 from bv_search.run.folder import REPORT_HTML, REPORT_MD, Run
 from bv_search.run.mlflow import open_mirror
 from bv_search.run.roles import check_data
@@ -21,6 +22,7 @@ class ReportConfig:
     runs: tuple[str, ...]  # each gets its own report
     data: str | None = None  # if given: the data that the stores must have been made of
     mlflow: bool = True  # the reports go to MLflow too
+    together: str | None = None  # the folder for what compares the runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,17 +43,22 @@ class Report:
 @dataclass(frozen=True, kw_only=True)
 class ReportResult:
     reports: tuple[Report, ...]
+    together: tuple[Path, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """One run's facts at the top, as the other commands have them; of several, all of them."""
         each = [report.to_json() for report in self.reports]
-        return each[0] if len(each) == 1 else {"run": each[0]["run"], "reports": each}
+        said = each[0] if len(each) == 1 else {"run": each[0]["run"], "reports": each}
+        return {**said, "together": [str(path) for path in self.together]} if self.together else said
 
     def text(self) -> str:
-        return "\n\n".join(
+        texts = [
             "\n".join([*words.summary(report.facts), f"written: {report.html}, {report.markdown.name}"])
             for report in self.reports
-        )
+        ]
+        if self.together:
+            texts.append(f"all runs together: {', '.join(map(str, self.together))}")
+        return "\n\n".join(texts)
 
 
 def run(config: ReportConfig, progress: Progress) -> ReportResult:
@@ -65,7 +72,9 @@ def run(config: ReportConfig, progress: Progress) -> ReportResult:
         facts = gather(one)
         check_data(facts.store, config.data)
         gathered.append(facts)
-    return ReportResult(reports=tuple(_write(facts, config, progress) for facts in gathered))
+    reports = tuple(_write(facts, config, progress) for facts in gathered)
+    together = () if config.together is None else write_together(gathered, Path(config.together))
+    return ReportResult(reports=reports, together=together)
 
 
 def _write(facts: Facts, config: ReportConfig, progress: Progress) -> Report:
