@@ -14,8 +14,8 @@ from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
 TABLE, CHART = "results.md", "results.svg"
 SHOWN = (MAJORITY, ENCODER, PROBE, BEST, ENSEMBLE)
 COLUMNS = (
-    "run", "task, epochs", "majority or mean", "encoder", "best linear probe, parameters", "best head, parameters",
-    "ensemble", "head and encoder", "head and ladder", "seconds of `tune`",
+    "run", "task, epochs", "majority or mean", "encoder", "best linear probe, parameters",
+    "best head, parameters", "ensemble", "head and encoder", "head and ladder", "seconds of `tune`",
 )  # fmt: skip
 APART = 0.15  # of the distance between two runs, from a model to the next
 
