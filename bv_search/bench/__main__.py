@@ -12,6 +12,7 @@ EXAMPLES = """
   bv-search bench scan --store stores/squad                            one pass for a pack of heads
   bv-search bench tune --store stores/squad --heads 32                the whole search, with packs and without
   bv-search bench probe --store stores/mrpc                           a search against scikit-learn and a loop
+  bv-search bench seeds --store stores/mrpc --rounds 20               what holds for another seed
   bv-search bench store --store stores/squad                          reading a store of yours
 """
 
@@ -19,6 +20,7 @@ BENCHMARKS = {
     "scan": "training a pack of heads against one head after another",
     "tune": "the whole command with packs of heads against one head at a time",
     "probe": "a search against scikit-learn's linear models and an adapter in a PyTorch loop",
+    "seeds": "whether a search with another seed finds what one announced, with folds and without",
     "extract": "extraction against a bare forward loop over the same batches",
     "store": "reading a store against pread of its bytes, and against HDF5 in random batches",
 }
@@ -47,9 +49,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     scan = parser.add_argument_group("scan, tune")
     scan.add_argument("--heads", type=positive_int, default=32, help="of a pack (default: %(default)s)")
-    probe = parser.add_argument_group("probe")
-    probe.add_argument("--trials", type=positive_int, default=32, help="of the search (default: %(default)s)")
-    store = parser.add_argument_group("store, scan, tune, probe")
+    probe = parser.add_argument_group("probe, seeds")
+    probe.add_argument("--trials", type=positive_int, default=32, help="of a search (default: %(default)s)")
+    store = parser.add_argument_group("store, scan, tune, probe, seeds")
     store.add_argument(
         "--store", metavar="STORE", help="for scan, of a span task (default for store: a synthetic one)"
     )

@@ -73,7 +73,7 @@ def _contenders(store: Store, args: Namespace) -> dict[str, Callable[[], Finding
 def search(store: Store, trials: int) -> Finding:
     """The best trial of a whole search, by the predictions that it left."""
     with tempfile.TemporaryDirectory(prefix="bv-bench-", dir=Path.cwd()) as folder:
-        said = tune(store.path, ("--space", _space(store), "--trials", str(trials)), Path(folder))
+        said = tune(store.path, ("--space", space_of(store), "--trials", str(trials)), Path(folder))
         best = said["best"]
         place = Run.open(Path(folder) / said["run"]).trial_folder(best["trial"])
         logits = {
@@ -85,7 +85,7 @@ def search(store: Store, trials: int) -> Finding:
     return find(store, what, logits, trial=best["trial"], config=best["config"], spent=said["seconds"])
 
 
-def _space(store: Store) -> str:
+def space_of(store: Store) -> str:
     if store.task.kind is Kind.SPAN:
         return "adapters"
     return "classification-tokens" if store.manifest.tokens == "all" else "classification"
