@@ -20,7 +20,9 @@ class Luck:
     def of(cls, records: Iterable[TrialRecord]) -> Self | None:
         """By the bootstrap: what the best on drawn rows scores there above what it scores on all of them.
 
-        Finalists are no others than the trials that they were made of. None where nothing was drawn.
+        That is no upper bound: of 40 heads that were equally good it saw .62 of their best one's luck
+        (simulated). Finalists are no others than the trials that they were made of. None where nothing
+        was drawn.
         """
         ranked = [record for record in best(records) if record.of is None and record.draws]
         if not ranked:

@@ -216,6 +216,7 @@ def _finish(run: Run, store: Store, final: Final, config: TrialConfig) -> None:
             "status": "done",
             "score": final.select.score,
             "loss": final.select.loss,
+            "draws": list(final.select.draws),
             "parameters": final.parameters,
             "report": {
                 "score": final.report.score,
@@ -269,4 +270,5 @@ def teach(small: Small, run: Run, trial: str, share: float, seed: int = 0) -> No
         found[role] = small.store.task.evaluate(role_index(small.store, role), logits)
     report = found[Role.REPORT]
     said = {"score": report.score, "interval": list(report.interval()), "metrics": report.metrics}
-    run.journal.append({**finish, "score": found[Role.SELECT].score, "report": said})
+    select = {"score": found[Role.SELECT].score, "draws": found[Role.SELECT].draws()}
+    run.journal.append({**finish, **select, "report": said})

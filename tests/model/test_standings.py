@@ -79,7 +79,9 @@ def test_whatever_is_not_above_the_best_rung_is_no_gain(small: Small, run: Run) 
     teach(small, run, "0003", 0.9)
     combine_heads(run, "0003", "probe-1")
     standings = compare(run, small.store)
-    assert sentence(standings, ENSEMBLE).startswith("The ensemble is no gain: +0.0000 (+0.0000 to +0.0000)")
+    assert sentence(standings, ENSEMBLE).startswith(
+        "The ensemble is a tie, and no gain: +0.0000 (+0.0000 to +0.0000)"
+    )
 
 
 def test_where_a_rung_is_the_best_head_it_is_said(small: Small, run: Run) -> None:
