@@ -96,9 +96,10 @@ def dry_run(config: TuneConfig, shape: str | None) -> DryRun:
     store = open_store(config.store, config)
     check_heads(space, store)
     live = choose_source(config.source, store).source == LIVE
-    folds = choose_folds(config, choose_searcher(config, space), store)
+    searcher = choose_searcher(config, space)
+    folds = choose_folds(config, searcher, store)
     heads = measure_heads(configs, head_shape(store), store.encoder_parameters, folds)
-    finale = choose_finalists(config, space) * (config.seeds or SEEDS)
+    finale = choose_finalists(config, searcher) * (config.seeds or SEEDS)
     cost = estimate(store, configs, heads, trials, folds=folds, finale=finale, live=live)
     return DryRun(space=space, trials=trials, folds=folds, heads=heads, cost=cost)
 

@@ -92,11 +92,11 @@ def choose_generation(config: TuneConfig, searcher: str) -> int | None:
     return config.generation or (GENERATION if learns else None)
 
 
-def choose_finalists(config: TuneConfig, space: Space) -> int:
-    """A table shows what each of its cells is worth."""
+def choose_finalists(config: TuneConfig, searcher: str) -> int:
+    """A table shows what each of its cells is worth, and has no winner."""
     if config.finalists is not None:
         return config.finalists
-    return 0 if space.is_finite() or choose_searcher(config, space) == "grid" else FINALISTS
+    return 0 if searcher == "grid" else FINALISTS
 
 
 def count_trials(config: TuneConfig, space: Space) -> int:
@@ -172,7 +172,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
         encoder_parameters=store.encoder_parameters,
         baseline=asdict(baseline) if baseline else None,
         folds=choose_folds(config, searcher, store),
-        finalists=choose_finalists(config, space),
+        finalists=choose_finalists(config, searcher),
         seeds=config.seeds or SEEDS,
         source=choice.source,
     )

@@ -69,7 +69,7 @@ def test_where_there_are_none_nothing_is_done() -> None:
 
 
 def test_a_pack_whose_worker_died_is_tried_again_and_then_apart() -> None:
-    told, packs = play(DEATH, DEATH, learned("a"), DEATH, DEATH, learned("c"))
+    told, packs = play(DEATH, DEATH, learned("a"), DEATH, learned("c"), DEATH)
     assert told == {"a": "learned", "b": DEATH.reason, "c": "learned"}
     assert packs == ["abc", "abc", "a", "b", "c", "b"]
 

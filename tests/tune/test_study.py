@@ -110,21 +110,19 @@ def test_few_rows_of_select_do_not_choose_alone(
 
 
 @pytest.mark.parametrize(
-    ("size", "said", "finalists"),
+    ("space", "said", "finalists"),
     [
-        ("{choice: [4, 8]}", {}, 3),
-        ("{choice: [4, 8]}", {"finalists": 0}, 0),
-        ("{grid: [4, 8]}", {}, 0),
-        ("{grid: [4, 8]}", {"searcher": "random"}, 0),
-        ("{grid: [4, 8]}", {"finalists": 2}, 2),
+        ("classification", {}, 3),
+        ("classification", {"finalists": 0}, 0),
+        ("paper-classification", {}, 0),
+        ("data-fraction", {}, 0),
+        ("data-fraction", {"finalists": 2}, 2),
     ],
 )
 def test_a_search_has_finalists_and_a_table_none(
-    class_store: Store, tmp_path: Path, size: str, said: dict[str, Any], finalists: int
+    class_store: Store, tmp_path: Path, space: str, said: dict[str, Any], finalists: int
 ) -> None:
-    space = tmp_path / "sizes.yaml"
-    space.write_text(f"space: {{head: {{kind: adapter, size: {size}}}, learning_rate: 0.01}}")
-    config = TuneConfig(space=str(space), store=class_store.path, runs=tmp_path / "runs", **said)
+    config = TuneConfig(space=space, store=class_store.path, runs=tmp_path / "runs", **said)
     study = open_study(config).run.study
     assert (study.finalists, study.seeds) == (finalists, 3)
 
