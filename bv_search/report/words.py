@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from bv_search.model.standings import BEST, ENSEMBLE, SMALLEST, Standing, gain_sentence
 from bv_search.report.facts import Facts
 from bv_search.run.leaderboard import LEAST_PERCENT
+from bv_search.run.trial import BAGGED
 from bv_search.scan.ground import doubts
 from bv_search.scan.ladder import ENCODER
 from bv_search.tasks.evaluation import Delta
@@ -59,8 +60,10 @@ def beside(value: Delta | None, other: str) -> str:
 def scope(facts: Facts) -> str:
     """How much was tried."""
     searched, failed = facts.searched, len(facts.failed)
-    heads, rungs = (sum(record.answers for record in searched), sum(bool(r.rung) for r in facts.records))
-    text = f"{len(searched)} trials, {heads} finished heads"
+    again = sum(record.made == BAGGED and record.answers for record in facts.records)
+    rungs = sum(record.rung is not None for record in facts.records)
+    text = f"{len(searched)} trials, {sum(record.answers for record in searched)} finished heads"
+    text += f", {again} of them learned once more" if again else ""
     text += f", {failed} failed" if failed else ""
     return text + (f"; {rungs} rungs of the ladder beside them" if rungs else "")
 

