@@ -117,4 +117,4 @@ def _line(name: str, said: Mapping[str, Any]) -> str:
 
 def _verdict(name: str, delta: Delta) -> str:
     interval = f"95 % interval {delta.low:+.4f} to {delta.high:+.4f}"
-    return f"{delta.word} than {name} ({delta.value:+.4f}, {interval})"
+    return f"{delta.beside(name)} ({delta.value:+.4f}, {interval})"

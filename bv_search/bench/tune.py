@@ -15,7 +15,18 @@ from bv_search.command import Progress, Result
 from bv_search.errors import UserError
 from bv_search.files import absolute
 
-SEARCH = ("--space", "adapters", "--searcher", "random", "--scheduler", "none", "--folds", "1")
+SEARCH = (
+    "--space",
+    "adapters",
+    "--searcher",
+    "random",
+    "--scheduler",
+    "none",
+    "--folds",
+    "1",
+    "--finalists",
+    "0",
+)
 FIXED = (*SEARCH, "--source", "store")
 
 

@@ -1,6 +1,6 @@
 """Who may join an ensemble: heads of one or several runs on one store, and the encoder itself."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os.path import relpath
 from pathlib import Path
@@ -71,10 +71,18 @@ def open_runs(places: Sequence[str | Path]) -> list[Run]:
 
 
 def find_candidates(runs: Sequence[Run], store: Store, *, limit: int) -> list[Candidate]:
-    """The best heads on select, best first; the encoder last, if it has predictions."""
-    pairs = [(record, run) for run in runs for record in run.finished_trials()]
+    """The best heads on select, best first; the encoder last, if it has predictions.
+
+    A trial whose head learned once more is there as what that became: on select both say the same.
+    """
+    pairs = [(record, run) for run in runs for record in _distinct(run.finished_trials())]
     heads = [
         Candidate(name=record.id if len(runs) == 1 else f"{run.name}/{record.id}", run=run, record=record)
         for record, run in sorted(pairs, key=lambda pair: rank_of(pair[0]))[:limit]
     ]
     return heads + ([Candidate(name=ENCODER_NAME)] if store.manifest.baseline is not None else [])
+
+
+def _distinct(ranked: Sequence[TrialRecord]) -> Iterable[TrialRecord]:
+    """The first of all that one trial became."""
+    return {record.of or record.id: record for record in reversed(ranked)}.values()

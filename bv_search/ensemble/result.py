@@ -35,7 +35,7 @@ class Standing:
 
     def verdict(self) -> str:
         """In words that the interval allows."""
-        return f"{self.delta.word} than {self.name}: {self.delta}"
+        return f"{self.delta.beside(self.name)}: {self.delta}"
 
 
 @dataclass(frozen=True, kw_only=True)

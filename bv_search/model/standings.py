@@ -12,13 +12,14 @@ import numpy as np
 from bv_search.model.combine import Method, combine
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import describe, smallest
+from bv_search.run.luck import Luck
 from bv_search.run.predictions import read_predictions
 from bv_search.run.roles import encoder_logits, role_ids
 from bv_search.run.trial import TrialRecord, percent_of
 from bv_search.scan.ground import role_index
 from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
 from bv_search.store.store import Store
-from bv_search.tasks.evaluation import Delta, Evaluation, difference
+from bv_search.tasks.evaluation import TIE, Delta, Evaluation, difference
 from bv_search.tasks.row import Role
 from bv_search.tasks.task import Kind
 
@@ -67,6 +68,7 @@ class Standings:
     """From below: the ladder, the best head, the smallest one that is as good, the ensemble."""
 
     all: list[Standing]
+    luck: Luck | None = None  # of the best head
 
     @property
     def ladder(self) -> list[Standing]:
@@ -113,7 +115,7 @@ class _Panel:
         self._index, self._ids = role_index(store, Role.REPORT), role_ids(store, Role.REPORT)
         self._own = encoder_logits(store, Role.REPORT)
         self._ranked = run.finished_trials()
-        self.standings = Standings(all=[])
+        self.standings = Standings(all=[], luck=Luck.of(self._ranked))
 
     def add_ladder(self) -> None:
         self._add_rung(MAJORITY)
@@ -225,7 +227,10 @@ def standings_text(standings: Standings, metric: str) -> str:
     shown = [standing for standing in standings.all if standing.role != SMALLEST]
     width = max(len(standing.title) for standing in shown)
     lines = [f"{metric} on report rows, 95 % intervals; each beside the one below it"]
-    lines += [_line(standing, width) for standing in shown]
+    for standing in shown:
+        lines.append(_line(standing, width))
+        if standing.role == BEST and standings.luck is not None:
+            lines.append(f"  {'':<{width}}  {standings.luck}")
     lines += [gain_sentence(standings, each) for each in shown if not each.is_rung]
     return "\n".join(lines)
 
@@ -242,7 +247,7 @@ def gain_sentence(standings: Standings, standing: Standing) -> str:
 
 def gain_words(gain: Lead) -> str:
     """No more than the interval allows."""
-    word = "a gain" if gain.delta.word == "better" else "no gain"
+    word = {"better": "a gain", TIE: "a tie, and no gain", "worse": "worse, and no gain"}[gain.delta.word]
     return f"{word}: {gain.delta} over the {gain.over.title}, the best of the ladder"
 
 
@@ -250,7 +255,7 @@ def _line(standing: Standing, width: int) -> str:
     low, high = standing.interval
     text = f"  {standing.title:<{width}}  {standing.score:.4f} [{low:.4f}, {high:.4f}]"
     if (below := standing.below) is not None:
-        text += f"  {below.delta} {below.delta.word} than the {below.over.title}"
+        text += f"  {below.delta} {below.delta.beside(f'the {below.over.title}')}"
     if standing.parameters is not None:
         text += f", {standing.parameters:,} parameter{'' if standing.parameters == 1 else 's'}"
     return text

@@ -48,7 +48,7 @@ def find_effects(records: Sequence[TrialRecord]) -> list[Effect]:
 
 def comparable(records: Sequence[TrialRecord]) -> list[TrialRecord]:
     """Draws of the space that saw all their rows; where there are too few, also those stopped early."""
-    scored = [record for record in records if record.answers and record.rung is None]
+    scored = [record for record in records if record.answers and record.is_searched]
     done = [record for record in scored if record.status == DONE]
     return done if len(done) >= FEWEST else scored
 

@@ -39,8 +39,8 @@ class Facts:
 
     @property
     def searched(self) -> list[TrialRecord]:
-        """Without the rungs of the ladder."""
-        return [record for record in self.records if record.rung is None]
+        """Without the rungs of the ladder, and what was made of trials."""
+        return [record for record in self.records if record.is_searched]
 
     @property
     def unbeaten(self) -> str | None:

@@ -17,7 +17,7 @@ from bv_search.run.leaderboard import describe, leaderboard
 from bv_search.run.trial import DONE
 
 SHOWN = 20  # heads on the leaderboard before the rest is folded away
-FORMATTERS = ("number", "interval", "delta", "percent", "share", "count", "seconds", "verdict")
+FORMATTERS = ("number", "interval", "delta", "percent", "share", "count", "seconds", "verdict", "beside")
 
 
 @dataclass(frozen=True, kw_only=True)

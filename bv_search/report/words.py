@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from bv_search.model.standings import BEST, ENSEMBLE, SMALLEST, Standing, gain_sentence
 from bv_search.report.facts import Facts
 from bv_search.run.leaderboard import LEAST_PERCENT
+from bv_search.run.trial import BAGGED
 from bv_search.scan.ground import doubts
 from bv_search.scan.ladder import ENCODER
 from bv_search.tasks.evaluation import Delta
@@ -47,15 +48,22 @@ def seconds(value: float | None) -> str:
 
 
 def verdict(value: Delta | None) -> str:
-    """What the interval allows to say: "not better" where it includes 0."""
+    """What the interval allows to say."""
     return NOTHING if value is None else value.word
+
+
+def beside(value: Delta | None, other: str) -> str:
+    """The same, with a name."""
+    return NOTHING if value is None else value.beside(other)
 
 
 def scope(facts: Facts) -> str:
     """How much was tried."""
     searched, failed = facts.searched, len(facts.failed)
-    heads, rungs = sum(record.answers for record in searched), len(facts.records) - len(searched)
-    text = f"{len(searched)} trials, {heads} finished heads"
+    again = sum(record.made == BAGGED and record.answers for record in facts.records)
+    rungs = sum(record.rung is not None for record in facts.records)
+    text = f"{len(searched)} trials, {sum(record.answers for record in searched)} finished heads"
+    text += f", {again} of them learned once more" if again else ""
     text += f", {failed} failed" if failed else ""
     return text + (f"; {rungs} rungs of the ladder beside them" if rungs else "")
 
@@ -73,10 +81,12 @@ def summary(facts: Facts) -> list[str]:
     for standing in facts.standings:
         if not standing.is_rung:
             lines.append(_sentence(standing, encoder))
+        if standing.role == BEST and (luck := facts.compared.luck) is not None:
+            lines.append(f"It has {luck}.")
         if standing.role in (BEST, ENSEMBLE):
             lines.append(gain_sentence(facts.compared, standing))
         if standing.role == ENSEMBLE and (below := standing.below) is not None:
-            lines.append(f"The ensemble is {below.delta.word} than the best head: {below.delta}.")
+            lines.append(f"The ensemble is {below.delta.beside('the best head')}: {below.delta}.")
     if facts.unbeaten is not None:
         lines.append(f"No combination of models did better on select than {facts.unbeaten} alone.")
     if (sentence := facts.run.unconsidered()) is not None:
@@ -101,7 +111,5 @@ def _sentence(standing: Standing, encoder: Standing | None) -> str:
     text = f"The {standing.title}{size} scores {number(standing.score)} ({interval(standing.interval)})"
     if standing.delta is None or encoder is None:
         return f"{text}."
-    word = standing.delta.word
-    return (
-        f"{text}: {word} than the encoder's {number(encoder.score)}, a difference of {delta(standing.delta)}."
-    )
+    beside = standing.delta.beside(f"the encoder's {number(encoder.score)}")
+    return f"{text}: {beside}, a difference of {delta(standing.delta)}."

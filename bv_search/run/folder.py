@@ -88,7 +88,7 @@ class Run:
         trials = self.trials()
         ranked = best(trials)
         if not ranked:
-            trials = [record for record in trials if record.rung is None]
+            trials = [record for record in trials if record.is_searched]
             failed = sum(record.finished for record in trials)
             more = " --trials +N" if failed == self.study.trials else ""
             raise RunError(

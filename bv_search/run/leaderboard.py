@@ -4,15 +4,17 @@ import csv
 import io
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from statistics import stdev
 from typing import Any
 
 from bv_search.files import write_text
-from bv_search.run.trial import TrialRecord
+from bv_search.run.trial import BAGGED, SINGLE, TrialRecord
 
 COLUMNS = (
-    "rank", "trial", "rung", "status", "select_score", "select_loss", "report_score", "report_low",
+    "rank", "trial", "rung", "of", "status", "select_score", "select_loss", "report_score", "report_low",
     "report_high", "parameters", "percent", "rows", "seconds", "reason",
 )  # fmt: skip
+ORDER = {BAGGED: 0, None: 1, SINGLE: 2}  # of what select says the same of, since one is made of the other
 LEAST_PERCENT = 0.001  # of an encoder's parameters; below it a number says only that it is small
 
 
@@ -21,13 +23,14 @@ def leaderboard(records: Iterable[TrialRecord]) -> list[TrialRecord]:
     return sorted(records, key=rank_of)
 
 
-def rank_of(record: TrialRecord) -> tuple[bool, bool, float, float, int, str]:
+def rank_of(record: TrialRecord) -> tuple[bool, bool, float, float, int, int, str]:
     """What a leaderboard is sorted by."""
     return (
         not record.answers,
         record.score is None,
         -(record.score or 0.0),
         record.loss or 0.0,
+        ORDER[record.made],
         record.parameters or 0,
         record.id,
     )
@@ -37,10 +40,16 @@ def best(records: Iterable[TrialRecord]) -> list[TrialRecord]:
     return [record for record in leaderboard(records) if record.answers]
 
 
-def smallest(records: Sequence[TrialRecord], *, within: float = 0.01) -> TrialRecord:
-    """The head with the fewest parameters of those whose select score is at most `within` below the best."""
+def standard_error(record: TrialRecord) -> float:
+    """Of its score on select: how far it would move with other rows like these."""
+    return stdev(record.draws) if record.draws else 0.0
+
+
+def smallest(records: Sequence[TrialRecord]) -> TrialRecord:
+    """The head with the fewest parameters within one standard error of the best, on select."""
     ranked = best(records)
-    enough = [record for record in ranked if (record.score or 0.0) >= (ranked[0].score or 0.0) - within]
+    least = (ranked[0].score or 0.0) - standard_error(ranked[0])
+    enough = [record for record in ranked if (record.score or 0.0) >= least]
     return min(enough, key=lambda record: (record.parameters or 0, -(record.score or 0.0), record.id))
 
 
@@ -48,6 +57,7 @@ def summary(record: TrialRecord) -> dict[str, Any]:
     """A trial as the commands' JSON names it."""
     return {
         "trial": record.id,
+        "of": record.of,
         "score": record.report_score,
         "select_score": record.score,
         "interval": list(record.interval) if record.interval else None,
@@ -64,8 +74,9 @@ def leaderboard_rows(records: Iterable[TrialRecord]) -> list[dict[str, Any]]:
 def _row(rank: int, record: TrialRecord) -> dict[str, Any]:
     low, high = record.interval or (None, None)
     values = (
-        rank, record.id, record.rung, record.status, record.score, record.loss, record.report_score, low,
-        high, record.parameters, record.percent, record.rows, round(record.seconds, 3), record.reason,
+        rank, record.id, record.rung, record.of, record.status, record.score, record.loss,
+        record.report_score, low, high, record.parameters, record.percent, record.rows,
+        round(record.seconds, 3), record.reason,
     )  # fmt: skip
     return {
         **dict(zip(COLUMNS, values, strict=True)),

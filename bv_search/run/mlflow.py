@@ -26,6 +26,7 @@ from bv_search.run.trial import DONE, RUNNING, STOPPED, TrialRecord
 
 RUN_TAG, TRIAL_TAG, STATUS_TAG = "bv.run", "bv.trial", "bv.status"
 RUNG_TAG = "bv.rung"  # of a trial that no search proposed
+OF_TAG = "bv.of"  # the trial that one was made of
 PARENT_FILES = (STUDY, LEADERBOARD, ENSEMBLE, REPORT_HTML, REPORT_MD)
 GOING, BROKEN_OFF = "RUNNING", "KILLED"  # MLflow's words
 PAGE = 1000
@@ -177,7 +178,7 @@ class MlflowMirror:
         )
 
     def _create_child(self, record: TrialRecord) -> _Child:
-        rung = {} if record.rung is None else {RUNG_TAG: record.rung}
+        more = {RUNG_TAG: record.rung, OF_TAG: record.of}
         created = self._tracking.client.create_run(
             self._tracking.experiment,
             start_time=milliseconds(record.suggested),
@@ -188,7 +189,7 @@ class MlflowMirror:
                 RUN_TAG: self._run.study.id,
                 TRIAL_TAG: record.id,
                 STATUS_TAG: RUNNING,
-                **rung,
+                **{tag: value for tag, value in more.items() if value is not None},
             },
         )
         self._log(created.info.run_id, params=flat(record.config))
@@ -238,7 +239,7 @@ class MlflowMirror:
     def _study_metrics(self) -> list[Any]:
         records = self._run.trials()
         values: dict[str, float | None] = {
-            "trials": float(sum(record.rung is None for record in records)),
+            "trials": float(sum(record.is_searched for record in records)),
             "failed": float(sum(record.status == "failed" for record in records)),
         }
         if self._run.study.baseline:

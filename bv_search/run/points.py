@@ -51,6 +51,8 @@ def study_params(run: Run) -> dict[str, Any]:
         "generation": study.generation,
         "data_fraction": study.data_fraction,
         "folds": study.folds,
+        "finalists": study.finalists,
+        "seeds": study.seeds,
         "encoder_parameters": study.encoder_parameters,
     }
 

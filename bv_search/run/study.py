@@ -43,6 +43,8 @@ class Study:
     encoder_parameters: int  # what `percent` is of
     baseline: Mapping[str, Any] | None = None  # the encoder's own scores, as in the store's manifest
     folds: int = 1  # copies of each head
+    finalists: int = 0  # heads that learn once more at the end, from all rows
+    seeds: int = 3  # copies of each of these
     source: str = "store"  # of hidden states: "store", "live"; "auto" until it has been decided
     versions: Mapping[str, str] = field(default_factory=versions)
     id: str = field(default_factory=lambda: uuid4().hex)  # tells runs of one name apart on a shared server
@@ -58,7 +60,7 @@ class Study:
     @classmethod
     def from_json(cls, value: Mapping[str, Any], where: object = None) -> "Study":
         known = {item.name for item in fields(cls)}
-        required = {item.name for item in fields(cls)} - {"baseline", "folds", "source", "versions", "id"}
+        required = known - {"baseline", "folds", "finalists", "seeds", "source", "versions", "id"}
         if value.get("format_version") != FORMAT_VERSION:
             raise RunError(
                 "is of another format version",

@@ -1,11 +1,12 @@
 """A trial: one head's way through a run, folded from the journal's events."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 RUNNING, DONE, STOPPED, FAILED = "running", "done", "stopped", "failed"
 FINISHED = frozenset({DONE, STOPPED, FAILED})
+BAGGED, SINGLE = "bagged", "single"  # what is made of a finalist: the mean of its copies, the first alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,10 +24,13 @@ class TrialRecord:
     id: str
     config: Mapping[str, Any]  # as the search space gave it
     rung: str | None = None  # of the ladder, where no search proposed it
+    of: str | None = None  # the trial whose head learned once more, from select too, and became this one …
+    made: str | None = None  # … bagged or single; its score and loss on select are those of that trial
     status: str = RUNNING  # running | done | stopped | failed
     rows: int = 0  # of the train split, seen so far
     score: float | None = None  # on select
     loss: float | None = None  # on select, mean over windows
+    draws: tuple[float, ...] = ()  # its score on other rows like those of select, the same for all trials
     report_score: float | None = None
     interval: tuple[float, float] | None = None  # 95 %, of the report score
     metrics: Mapping[str, float] = field(default_factory=dict)  # on report
@@ -37,6 +41,11 @@ class TrialRecord:
     curve: tuple[CurvePoint, ...] = ()
     suggested: float = 0.0  # seconds since 1970
     finished_at: float | None = None
+
+    @property
+    def is_searched(self) -> bool:
+        """No rung of the ladder, and nothing that was made of another trial."""
+        return self.rung is None and self.of is None
 
     @property
     def finished(self) -> bool:
@@ -66,7 +75,35 @@ def fold(
                 records[event["trial"]] = _after_segment(records[event["trial"]], event)
             case "finish":
                 records[event["trial"]] = _after_finish(records[event["trial"]], event, encoder_parameters)
+            case "encore":
+                for record in _encores(records[event["of"]], event, encoder_parameters):
+                    records[record.id] = record
     return records
+
+
+def encore_name(trial: str, made: str) -> str:
+    return f"{trial}-{made}"
+
+
+def _encores(
+    origin: TrialRecord, event: Mapping[str, Any], encoder_parameters: int | None
+) -> Iterator[TrialRecord]:
+    """It has learned from the rows of select: what they say of it is what they said of its trial."""
+    for made in (BAGGED, SINGLE):
+        if made in event:
+            record = TrialRecord(
+                id=encore_name(origin.id, made),
+                config=origin.config,
+                of=origin.id,
+                made=made,
+                rows=event["rows"],
+                seconds=event["seconds"],
+                suggested=event.get("at", 0.0),
+            )
+            ended = {"at": event.get("at"), **event[made]}
+            if ended["status"] == DONE:
+                ended |= {"score": origin.score, "loss": origin.loss, "draws": origin.draws}
+            yield _after_finish(record, ended, encoder_parameters)
 
 
 def _after_segment(record: TrialRecord, event: Mapping[str, Any]) -> TrialRecord:
@@ -100,6 +137,7 @@ def _after_finish(
         status=event["status"],
         score=event.get("score"),
         loss=event.get("loss"),
+        draws=tuple(event.get("draws", ())),
         report_score=report.get("score"),
         interval=(interval[0], interval[1]) if interval else None,
         metrics=report.get("metrics") or {},

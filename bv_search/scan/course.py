@@ -56,6 +56,11 @@ class Course:
             default=begun * self.pass_length,
         )
 
+    def as_far_as(self, position: int, other: "Course") -> int:
+        """The first border after as many passes as another course had made at a position."""
+        place = position * self.pass_length // other.pass_length
+        return min(self.next_border(place - 1), self.end)
+
     def is_border(self, position: int) -> bool:
         return self.last_border(position) == position
 

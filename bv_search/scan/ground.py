@@ -22,8 +22,11 @@ def train_split(store: Store) -> StoreSplit:
 
 def learned_split(store: Store, *, folds: int = 1) -> AnySplit:
     """The rows that heads learn from: train; with folds, the rows of select come after them."""
-    if folds == 1:
-        return train_split(store)
+    return train_split(store) if folds == 1 else joined_split(store)
+
+
+def joined_split(store: Store) -> JoinedSplit:
+    """Train, and the rows of select after it: all that heads may learn from, once nothing more is chosen."""
     (select,) = store.splits(Role.SELECT)
     return JoinedSplit([train_split(store), select])
 

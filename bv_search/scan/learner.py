@@ -132,9 +132,13 @@ class Learner:
     def judged(self, check: Check) -> None:
         """Keep these weights, if it never was better."""
         if self.checks.beaten_by(check):
-            self.best_weights = self._weights()
+            self.keep()
         self.checks = self.checks.after(check)
         self.new_checks.append(check)
+
+    def keep(self) -> None:
+        """Take these weights for its best."""
+        self.best_weights = self._weights()
 
     @property
     def has_learned(self) -> bool:

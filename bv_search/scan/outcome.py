@@ -45,10 +45,21 @@ class Answers:
     score: float
     interval: tuple[float, float] | None  # on report alone: it takes a while
     metrics: dict[str, float]
+    draws: Sequence[float] = ()  # on select alone: the score on other rows like these, the same for all heads
 
 
 @dataclass(frozen=True, kw_only=True)
-class Final:
+class Finalist:
+    """A head of a search that is to learn once more, from all rows."""
+
+    trial: str
+    config: TrialConfig
+    position: int  # micro-batches of the search after which it had its best weights
+    copies: int  # each from first weights of its own
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
     """A head at the end of its way."""
 
     trial: str
@@ -56,8 +67,24 @@ class Final:
     weights: bytes  # safetensors
     copies: int  # that it has
     parameters: int  # of all of them
-    select: Answers
     report: Answers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Final(Finished):
+    """One that did not learn from what it says on select."""
+
+    select: Answers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encore:
+    """What a finalist has become: the mean of its copies, and the first of them alone."""
+
+    trial: str
+    rows: int  # that it saw
+    bagged: Finished
+    single: Finished
 
 
 @dataclass(frozen=True, kw_only=True)

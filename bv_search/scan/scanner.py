@@ -14,11 +14,12 @@ from bv_search.scan.capacity import pack_capacity
 from bv_search.scan.checks import Check
 from bv_search.scan.climb import constant_answers, solve_heads
 from bv_search.scan.course import Course
+from bv_search.scan.finale import train_out
 from bv_search.scan.folds import Folds
-from bv_search.scan.ground import head_shape, labels_of, learned_split, role_index
+from bv_search.scan.ground import head_shape, joined_split, labels_of, learned_split, role_index
 from bv_search.scan.judge import FoldJudge, Judge, RoleJudge, Verdict
 from bv_search.scan.memory import prepare_memory
-from bv_search.scan.outcome import Answers, Diverged, Final, Outcome, Start
+from bv_search.scan.outcome import Answers, Diverged, Encore, Final, Finalist, Finished, Outcome, Start
 from bv_search.scan.rows import Rows, open_rows
 from bv_search.scan.segment import Trained, TrainingData, train_segment
 from bv_search.scan.state import HeadState
@@ -131,22 +132,73 @@ class Scanner:
         loaded = [HeadState.from_bytes(state) for state in states]
         return self._finals(loaded, [state.heads(self._standard, at_best=True) for state in loaded])
 
+    def finale(self, finalists: Sequence[Finalist]) -> list[Encore | Diverged]:
+        """Train heads once more, on all rows, for as many passes as the search found best, in one pack."""
+        labels_ND, kind = labels_of(self._everything), self._task.kind
+        constants_1C = constant_answers(labels_ND, kind, self._task.outputs, None)
+        states = [
+            HeadState.fresh(
+                each.trial,
+                each.config,
+                self.shape,
+                constants_1C.expand(each.copies, -1) if each.config.reads_standard else None,
+                copies=each.copies,
+            )
+            for each in finalists
+        ]
+        data = TrainingData(
+            rows=self._rows(self._everything, self._inputs_of(states)),
+            standard=self._standard,
+            labels_ND=labels_ND,
+            kind=kind,
+            judge=None,
+        )
+        ends = train_out(data, states, {each.trial: self._stop(each) for each in finalists})
+        encores = self._encores([end.state for end in ends if isinstance(end, Trained)], data.rows)
+        return [end if isinstance(end, Diverged) else next(encores) for end in ends]
+
+    def _encores(self, states: Sequence[HeadState], rows: Rows) -> Iterator[Encore | Diverged]:
+        """The mean of its copies, and the first by itself: each is judged, for neither was chosen."""
+        bags = [state.heads(self._standard, at_best=True) for state in states]
+        singles = [copies[:1] for copies in bags]
+        verdicts = self._verdicts([*bags, *singles], Role.REPORT) if bags else []
+        half = len(bags)
+        told = zip(states, bags, singles, verdicts[:half], verdicts[half:], strict=True)
+        for state, copies, first, bagged, single in told:
+            if bagged is None or single is None:
+                yield Diverged(trial=state.trial, position=state.position, what="answers")
+            else:
+                yield Encore(
+                    trial=state.trial,
+                    rows=rows.seen(state.config.training.rows(rows.split.windows), state.position),
+                    bagged=self._finished(state, copies, bagged),
+                    single=self._finished(state, first, single),
+                )
+
+    def _stop(self, finalist: Finalist) -> int:
+        splits, training = (self._everything, self._learned), finalist.config.training
+        now, then = (Course.of(training, split.windows) for split in splits)
+        return now.as_far_as(finalist.position, then)
+
     def _finals(self, states: Sequence[HeadState], heads: Sequence[Copies]) -> list[Final | Diverged]:
         select, report = (self._verdicts(heads, role) for role in (Role.SELECT, Role.REPORT))
-        return [self._final(*each) for each in zip(states, heads, select, report, strict=True)]
+        return [
+            Diverged(trial=state.trial, position=state.position, what="answers")
+            if chosen is None or told is None
+            else Final(
+                **vars(self._finished(state, copies, told)),
+                select=_answers(self._ids[Role.SELECT], chosen, told=False),
+            )
+            for state, copies, chosen, told in zip(states, heads, select, report, strict=True)
+        ]
 
-    def _final(
-        self, state: HeadState, heads: Copies, select: Verdict | None, report: Verdict | None
-    ) -> Final | Diverged:
-        if select is None or report is None:
-            return Diverged(trial=state.trial, position=state.position, what="answers")
-        return Final(
+    def _finished(self, state: HeadState, heads: Copies, report: Verdict) -> Finished:
+        return Finished(
             trial=state.trial,
             shape=state.shape,
             weights=weights_bytes(heads),
             copies=len(heads),
             parameters=count_all(heads),
-            select=_answers(self._ids[Role.SELECT], select, told=False),
             report=_answers(self._ids[Role.REPORT], report, told=True),
         )
 
@@ -200,6 +252,10 @@ class Scanner:
         return learned_split(self._store, folds=self._copies)
 
     @cached_property
+    def _everything(self) -> AnySplit:
+        return joined_split(self._store)
+
+    @cached_property
     def _folds(self) -> Folds | None:
         return Folds.of(self._store, self._copies) if self._copies > 1 else None
 
@@ -221,6 +277,7 @@ class Scanner:
         found: dict[str, Check | None] = {state.trial: state.checks.best for state in states}
         unchecked = [state for state in states if state.checks.best is None]
         if unchecked:
+            assert data.judge is not None, "a search has rows to choose by"
             verdicts = data.judge.judge([state.heads(self._standard) for state in unchecked])
             for state, verdict in zip(unchecked, verdicts, strict=True):
                 if verdict is not None:
@@ -265,6 +322,7 @@ def _answers(ids: list[str], verdict: Verdict, *, told: bool) -> Answers:
         loss=verdict.loss,
         score=evaluation.score,
         interval=evaluation.interval() if told else None,
+        draws=() if told else evaluation.draws().tolist(),
         metrics=evaluation.metrics,
     )
 

@@ -38,7 +38,7 @@ class TrainingData:
     standard: Standard
     labels_ND: np.ndarray
     kind: Kind
-    judge: Judge
+    judge: Judge | None  # None: no rows are left to judge by, and the last weights are the best
     folds: Folds | None = None  # None: heads have one copy, which learns from all rows
 
     def check(self, course: Course, position: int, verdict: Verdict) -> Check:
@@ -157,18 +157,27 @@ class _Training:
 
     def _arrive(self, teams: Sequence[Team], position: int, *, is_last: bool) -> None:
         """Judge those whose check is here; those that have learned leave."""
-        due = [n for n in _live(teams) if n.position == position and n.course.is_check(position)]
+        judge = self._data.judge
+        here = [learner for learner in _live(teams) if learner.position == position]
+        due = [n for n in here if (is_last if judge is None else n.course.is_check(position))]
         with _averaged(due):
             self._settle(due)
-            verdicts = self._data.judge.judge([learner.heads for learner in due])
-            for learner, verdict in zip(due, verdicts, strict=True):
-                if verdict is not None:  # answers that are no numbers are found where the head is scored
-                    learner.judged(self._data.check(learner.course, position, verdict))
+            if judge is None:
+                for learner in due:
+                    learner.keep()
+            else:
+                self._judge(judge, due)
         if is_last:
             self._settle(_live(teams))
         done = {learner.trial for learner in due if learner.has_learned}
         for team in teams:
             team.dismiss(done)
+
+    def _judge(self, judge: Judge, learners: Sequence[Learner]) -> None:
+        verdicts = judge.judge([learner.heads for learner in learners])
+        for learner, verdict in zip(learners, verdicts, strict=True):
+            if verdict is not None:  # answers that are no numbers are found where the head is scored
+                learner.judged(self._data.check(learner.course, learner.position, verdict))
 
     def _settle(self, learners: Sequence[Learner]) -> None:
         """Measure what batch norm of some of them needs, with the weights as they are now, on the last rows.

@@ -15,6 +15,7 @@ ScoreOf = Callable[[Outcome], float]
 Counts = npt.NDArray[np.int64]
 
 INTERVAL = (2.5, 97.5)  # percentiles: 95 %
+TIE = "a tie"  # of two whose difference may be none, as far as its interval says
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +37,11 @@ class Evaluation:
         Questions on one passage are right or wrong together, so whole groups are drawn; where all rows
         are of one group, rows are. It is about these rows only: not about another training.
         """
-        return _percentiles(_resample([self], samples, seed)[:, 0])
+        return _percentiles(self.draws(samples, seed))
+
+    def draws(self, samples: int = 400, seed: int = 0) -> npt.NDArray[np.float64]:
+        """The score with other groups of rows drawn like these: the same draws, whatever is scored."""
+        return _resample([self], samples, seed)[:, 0]
 
 
 class Delta(NamedTuple):
@@ -51,7 +56,11 @@ class Delta(NamedTuple):
         """No more than the interval allows."""
         if self.low > 0:
             return "better"
-        return "worse" if self.high < 0 else "not better"
+        return "worse" if self.high < 0 else TIE
+
+    def beside(self, other: str) -> str:
+        """The same in a sentence."""
+        return f"{self.word} {'with' if self.word == TIE else 'than'} {other}"
 
     def __str__(self) -> str:
         value, low, high = (f"{each:+.4f}".replace("-", "−") for each in self)

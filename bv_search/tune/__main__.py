@@ -14,9 +14,11 @@ from bv_search.tune.config import (
     DEFAULT_SPACE,
     DEFAULT_TRIALS,
     FEW_ROWS,
+    FINALISTS,
     FOLDS,
     GENERATION,
     SCHEDULERS,
+    SEEDS,
     TuneConfig,
 )
 
@@ -70,6 +72,16 @@ def add_arguments(parser: ArgumentParser) -> None:
         "searcher is not a grid, else 1)",
     )
     parser.add_argument(
+        "--finalists",
+        type=whole,
+        metavar="N",
+        help="heads that learn once more at the end, from all rows of train and select; the mean of the best "
+        f"one's copies is what a run answers with (default: {FINALISTS}, of a grid 0)",
+    )
+    parser.add_argument(
+        "--seeds", type=seeds, metavar="N", help=f"copies of each finalist (default: {SEEDS}, the fewest)"
+    )
+    parser.add_argument(
         "--pack",
         type=pack,
         metavar="K",
@@ -97,7 +109,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--workers", type=positive_int, metavar="N", help="scan workers (default: one per GPU, or one)"
     )
-    parser.add_argument("--seed", type=seed, help="of the searcher (default: 0)")
+    parser.add_argument("--seed", type=whole, help="of the searcher (default: 0)")
     parser.add_argument("--name", type=name, help="of the run's folder (default: TASK-SPACE-1, -2, …)")
     parser.add_argument(
         "--resume", type=run_place, metavar="RUN", help="go on with a run: its name, or its folder"
@@ -148,6 +160,8 @@ def to_config(args: Namespace) -> TuneConfig:
         time_budget=args.time_budget,
         data_fraction=args.data_fraction,
         folds=args.folds,
+        finalists=args.finalists,
+        seeds=args.seeds,
         pack=args.pack,
         generation=args.generation,
         source=args.source,
@@ -190,7 +204,13 @@ def run_place(text: str) -> Path:
     return Path(text).absolute() if os.sep in text else Path(text)
 
 
-def seed(text: str) -> int:
+def seeds(text: str) -> int:
+    if (count := positive(text)) < SEEDS:
+        raise ArgumentTypeError(f"expected {SEEDS} or more; found {count}")
+    return count
+
+
+def whole(text: str) -> int:
     if not text.isdecimal():
         raise ArgumentTypeError(f"expected a whole number, 0 or above; found {text!r}")
     return int(text)

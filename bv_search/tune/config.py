@@ -21,6 +21,8 @@ class TuneConfig:
     time_budget: float | None = None  # seconds
     data_fraction: float | None = None  # of the rows that heads learn from; None: as the space says
     folds: int | None = None  # copies of each head; None: some where few rows choose, one elsewhere
+    finalists: int | None = None  # heads that learn once more, from all rows; None: none of a table
+    seeds: int | None = None  # copies of each of these
     pack: str | None = None  # heads that share a pass, or auto, the default: by memory
     generation: int | None = None  # trials under way at once; None: by the searcher
     source: str = AUTO  # of hidden states: store, live, or auto: the faster one
@@ -43,4 +45,6 @@ DEFAULT_SCHEDULER = "asha"
 DEFAULT_TRIALS = 32
 FOLDS = 5  # where fewer rows than these choose, so that they do not choose by luck
 FEW_ROWS = 2000  # of select
+FINALISTS = 3
+SEEDS = 3  # at least, so that their mean says more than one of them
 GENERATION = 16  # trials under way at once, where a searcher learns from those that are told

@@ -22,11 +22,12 @@ from bv_search.source.choice import choose_source
 from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
-from bv_search.tune.config import TuneConfig
+from bv_search.tune.config import SEEDS, TuneConfig
 from bv_search.tune.space import Space
 from bv_search.tune.study import (
     check_heads,
     check_names,
+    choose_finalists,
     choose_folds,
     choose_searcher,
     count_trials,
@@ -95,9 +96,11 @@ def dry_run(config: TuneConfig, shape: str | None) -> DryRun:
     store = open_store(config.store, config)
     check_heads(space, store)
     live = choose_source(config.source, store).source == LIVE
-    folds = choose_folds(config, choose_searcher(config, space), store)
+    searcher = choose_searcher(config, space)
+    folds = choose_folds(config, searcher, store)
     heads = measure_heads(configs, head_shape(store), store.encoder_parameters, folds)
-    cost = estimate(store, configs, heads, trials, folds=folds, live=live)
+    finale = choose_finalists(config, searcher) * (config.seeds or SEEDS)
+    cost = estimate(store, configs, heads, trials, folds=folds, finale=finale, live=live)
     return DryRun(space=space, trials=trials, folds=folds, heads=heads, cost=cost)
 
 
@@ -136,6 +139,7 @@ def estimate(
     trials: int,
     *,
     folds: int,
+    finale: int,
     live: bool,
 ) -> dict[str, Any]:
     """Bytes and seconds for one pack of the space's average head, by a few measured micro-batches."""
@@ -154,7 +158,7 @@ def estimate(
     return {
         **(encoding if live else reading),
         "bytes_to_write": round(trials * 4 * (parameters + predictions * store.task.outputs)),
-        "estimated_seconds": round(folds * trials * batches * _seconds_per_batch(store, heads), 1),
+        "estimated_seconds": round((folds * trials + finale) * batches * _seconds_per_batch(store, heads), 1),
     }
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from bv_search.model.standings import BEST, Standing, Standings, compare, standings_text
 from bv_search.run.folder import Run
-from bv_search.run.leaderboard import best, leaderboard_text, smallest, summary
+from bv_search.run.leaderboard import best, leaderboard_text, smallest, standard_error, summary
 from bv_search.run.roles import open_store
 from bv_search.run.trial import FAILED
 
@@ -17,9 +17,10 @@ def describe(run: Run, standings: Standings | None = None) -> str:
     lines = [leaderboard_text(records, run.study.baseline)]
     if standings is not None:
         lines += ["", standings_text(standings, str(run.study.task["metric"])), ""]
-        small = smallest(ranked)
+        small, error = smallest(ranked), standard_error(ranked[0])
         lines.append(
-            f"smallest within 0.01 of the best on select: trial {small.id}, {small.parameters:,} parameters"
+            f"smallest within one standard error ({error:.4f}) of the best on select: trial {small.id}, "
+            f"{small.parameters:,} parameters"
         )
     failed = [record for record in records if record.status == FAILED]
     lines += [f"trial {record.id} failed: {record.reason}" for record in failed]
@@ -36,7 +37,7 @@ def compare_heads(run: Run) -> Standings | None:
 
 def to_json(run: Run, standings: Standings | None = None) -> dict[str, Any]:
     standings = standings or compare_heads(run)
-    searched = [record for record in run.trials() if record.rung is None]
+    searched = [record for record in run.trials() if record.is_searched]
     ranked = best(run.trials())
     return {
         "run": str(run.path),
@@ -45,7 +46,9 @@ def to_json(run: Run, standings: Standings | None = None) -> dict[str, Any]:
         "baseline": run.study.baseline["report_score"] if run.study.baseline else None,
         "encoder": run.study.baseline,
         "ladder": [_rung_json(rung) for rung in standings.ladder] if standings else [],
-        "best": {**summary(ranked[0]), **_above(standings)} if ranked and standings else None,
+        "best": {**summary(ranked[0]), **_luck_json(standings), **_above(standings)}
+        if ranked and standings
+        else None,
         "smallest": summary(smallest(ranked)) if ranked else None,
         "source": run.study.source,
         "seconds": run.seconds(),
@@ -63,6 +66,12 @@ def _rung_json(standing: Standing) -> dict[str, Any]:
         "parameters": standing.parameters,
         "over_rung_below": None if standing.below is None else standing.below.delta.to_json(),
     }
+
+
+def _luck_json(standings: Standings) -> dict[str, Any]:
+    """How much of the best head's score on select is luck, as the best of how many."""
+    luck = standings.luck
+    return {"luck": None if luck is None else luck.share, "best_of": None if luck is None else luck.heads}
 
 
 def _above(standings: Standings) -> dict[str, Any]:

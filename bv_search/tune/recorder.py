@@ -11,12 +11,14 @@ from bv_search.heads.config import HeadConfig
 from bv_search.run.folder import Run
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.predictions import write_predictions
-from bv_search.run.trial import FAILED
-from bv_search.scan.outcome import Answers, Final, Outcome
+from bv_search.run.trial import BAGGED, DONE, FAILED, SINGLE, encore_name
+from bv_search.scan.outcome import Answers, Encore, Final, Finished, Outcome
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 
 STATES = "states"
+SELECT = "select.parquet"
+DIGITS = 6  # of a score that is drawn
 MIRROR_SECONDS = 5.0
 LONGEST_SECONDS = 300.0  # between tries, while MLflow cannot be reached: each try holds the search up
 
@@ -65,21 +67,40 @@ class Recorder:
         self._forget_states(trial)
 
     def finished(self, final: Final, config: TrialConfig, status: str) -> None:
-        folder = self._run.new_trial_folder(final.trial)
-        files.write_bytes(folder / "model.safetensors", final.weights)
-        files.write_json(folder / "config.json", self._head_json(final, config))
-        write_predictions(folder / "select.parquet", final.select.ids, final.select.logits)
-        write_predictions(folder / "report.parquet", final.report.ids, final.report.logits)
+        folder = self._write_head(final.trial, self._head_json(final, config), final)
+        write_predictions(folder / SELECT, final.select.ids, final.select.logits)
         self._append(
             "finish",
             final.trial,
             status=status,
             score=final.select.score,
             loss=final.select.loss,
+            draws=[round(score, DIGITS) for score in final.select.draws],
             parameters=final.parameters,
             report=_report_json(final.report),
         )
         self._forget_states(final.trial)
+
+    def encore(self, encore: Encore, config: TrialConfig, seconds: float) -> None:
+        """Two heads by one event. On select they answer as their trial does: these rows they know."""
+        made = {BAGGED: encore.bagged, SINGLE: encore.single}
+        answers = (self._run.trial_folder(encore.trial) / SELECT).read_bytes()
+        for name, final in made.items():
+            trial = encore_name(encore.trial, name)
+            about = {**self._head_json(final, config), "trial": trial, "of": encore.trial}
+            files.write_bytes(self._write_head(trial, about, final) / SELECT, answers)
+        finals = {
+            name: {"status": DONE, "parameters": final.parameters, "report": _report_json(final.report)}
+            for name, final in made.items()
+        }
+        self._run.journal.append(
+            {"event": "encore", "of": encore.trial, "rows": encore.rows, "seconds": seconds, **finals}
+        )
+
+    def encore_failed(self, trial: str, reason: str) -> None:
+        """Its trial stays what it was."""
+        failed = {"status": FAILED, "reason": reason}
+        self._run.journal.append({"event": "encore", "of": trial, "rows": 0, "seconds": 0.0, BAGGED: failed})
 
     def ended(self, seconds: Mapping[str, float], memory: Mapping[str, int]) -> None:
         self._run.journal.append({"event": "end", "seconds": dict(seconds), "memory": dict(memory)})
@@ -104,7 +125,15 @@ class Recorder:
             if keep is None or path != self._state_path(trial, keep):
                 path.unlink(missing_ok=True)
 
-    def _head_json(self, final: Final, config: TrialConfig) -> dict[str, Any]:
+    def _write_head(self, trial: str, about: Mapping[str, Any], final: Finished) -> Path:
+        """And what it says on report."""
+        folder = self._run.new_trial_folder(trial)
+        files.write_bytes(folder / "model.safetensors", final.weights)
+        files.write_json(folder / "config.json", about)
+        write_predictions(folder / "report.parquet", final.report.ids, final.report.logits)
+        return folder
+
+    def _head_json(self, final: Finished, config: TrialConfig) -> dict[str, Any]:
         manifest = self._store.manifest
         head: HeadConfig = config.head
         return {

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from bv_search.run.trial import FAILED
-from bv_search.scan.checks import Check
+from bv_search.scan.checks import Check, Checks
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.space import Config
 
@@ -19,6 +19,7 @@ class Past:
     rung: str | None = None  # of the ladder, where no search proposed it
     position: int = 0  # of its saved state
     found: list[tuple[int, Check]] = field(default_factory=list)  # where it stood, and its worth there
+    checks: Checks = field(default_factory=Checks)
     has_learned: bool = False
     status: str | None = None  # how its training ended, if it did
     finished: bool = False  # its answers are written
@@ -26,6 +27,11 @@ class Past:
     @property
     def is_live(self) -> bool:
         return self.status is None
+
+    @property
+    def best_position(self) -> int:
+        """Where it had the weights that are kept."""
+        return self.position if self.checks.best is None else self.checks.best.position
 
     @property
     def typed_config(self) -> TrialConfig:
@@ -55,6 +61,8 @@ def read_past(events: Sequence[Mapping[str, Any]]) -> list[Past]:
                 trial = past[event["trial"]]
                 trial.position = event["position"]
                 trial.has_learned = event["has_learned"]
+                for check in event["checks"]:
+                    trial.checks = trial.checks.after(Check(**check))
                 if event["found"] is not None:
                     trial.found.append((event["position"], Check(**event["found"])))
             case "halt":

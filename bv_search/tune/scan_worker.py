@@ -7,7 +7,7 @@ from typing import Any
 
 import ray
 
-from bv_search.scan.outcome import Start
+from bv_search.scan.outcome import Finalist, Start
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.choice import Rates
 
@@ -69,3 +69,6 @@ class ScanWorker:
 
     def final(self, states: Sequence[bytes]) -> list[Any]:
         return self._scanner.final(states)
+
+    def finale(self, finalists: Sequence[Finalist]) -> list[Any]:
+        return self._scanner.finale(finalists)

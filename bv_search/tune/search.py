@@ -30,6 +30,7 @@ from bv_search.tune.budget import Budget
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.crew import Crew
 from bv_search.tune.desk import Desk
+from bv_search.tune.finale import Finale, find_finalists
 from bv_search.tune.halving import Halving
 from bv_search.tune.lot import Lot
 from bv_search.tune.parking import Parking
@@ -85,7 +86,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
         past = read_past(study.run.events())
         searched = [each for each in past if each.rung is None]
         left = study.run.study.trials - sum(each.finished for each in searched)
-        if not left and study.run.memory():  # its last session lived to its end
+        if not left and study.run.memory() and not find_finalists(study.run):  # it lived to its end
             progress.say(f"all {len(searched)} trials have ended: --trials +N adds some")
             mirror.close()
             return study.run
@@ -121,8 +122,11 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             clock.note("search")
             desk.finish(pack)
             clock.note("score")
+            finale = Finale(crew=crew, recorder=recorder, progress=progress)
+            finale.play(find_finalists(study.run), room=pack * study.run.study.folds)
+            clock.note("finale")
             memory = {"peak_scan_worker": crew.peak_memory()}
-        recorder.ended({**clock.total(), "scan": desk.scan_seconds}, memory)
+        recorder.ended({**clock.total(), "scan": desk.scan_seconds + finale.scan_seconds}, memory)
         _register(study.run, mirror, progress)
     progress.close()
     return study.run

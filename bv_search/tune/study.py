@@ -24,9 +24,11 @@ from bv_search.tune.config import (
     DEFAULT_SCHEDULER,
     DEFAULT_TRIALS,
     FEW_ROWS,
+    FINALISTS,
     FOLDS,
     GENERATION,
     SCHEDULERS,
+    SEEDS,
     TuneConfig,
 )
 from bv_search.tune.searchers import SEARCHERS
@@ -88,6 +90,13 @@ def choose_generation(config: TuneConfig, searcher: str) -> int | None:
     """A searcher that learns must hear before it asks again."""
     learns = SEARCHERS[searcher].startup_points is not None
     return config.generation or (GENERATION if learns else None)
+
+
+def choose_finalists(config: TuneConfig, searcher: str) -> int:
+    """A table shows what each of its cells is worth, and has no winner."""
+    if config.finalists is not None:
+        return config.finalists
+    return 0 if searcher == "grid" else FINALISTS
 
 
 def count_trials(config: TuneConfig, space: Space) -> int:
@@ -163,6 +172,8 @@ def _begin(config: TuneConfig) -> OpenStudy:
         encoder_parameters=store.encoder_parameters,
         baseline=asdict(baseline) if baseline else None,
         folds=choose_folds(config, searcher, store),
+        finalists=choose_finalists(config, searcher),
+        seeds=config.seeds or SEEDS,
         source=choice.source,
     )
     run = Run.create(config.runs / name, study)
@@ -203,6 +214,8 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
         "--generation": (study.generation, config.generation),
         "--data-fraction": (study.data_fraction, config.data_fraction),
         "--folds": (study.folds, config.folds),
+        "--finalists": (study.finalists, config.finalists),
+        "--seeds": (study.seeds, config.seeds),
     }
     if config.space:
         part = study.data_fraction if study.data_fraction < 1 else None

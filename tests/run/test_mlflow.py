@@ -9,7 +9,7 @@ from bv_search.errors import RunError
 from bv_search.run import Run
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.tracking import connect
-from tests.run.conftest import segment
+from tests.run.conftest import encore, finish, segment
 
 
 @pytest.fixture(autouse=True)
@@ -62,6 +62,21 @@ def test_rungs_of_the_ladder_have_a_tag(run: Run) -> None:
     found = runs_of(mirror)
     assert found["probe-4"].data.tags["bv.rung"] == "probe"
     assert "bv.rung" not in found["0001"].data.tags
+    assert found["first"].data.metrics["trials"] == 1.0
+
+
+def test_what_a_trial_became_is_a_child_of_its_own(run: Run) -> None:
+    run.journal.append({"event": "suggest", "trial": "0001", "config": {"lr": 0.1}})
+    run.journal.append(finish("0001", 0.5, 0.4), encore("0001"))
+    mirror = MlflowMirror(run)
+    assert mirror.close(), mirror.trouble
+    found = runs_of(mirror)
+    assert set(found) == {"first", "0001", "0001-bagged", "0001-single"}
+    bagged = found["0001-bagged"]
+    assert (bagged.data.tags["bv.of"], bagged.info.status) == ("0001", "FINISHED")
+    assert (bagged.data.metrics["select_score"], bagged.data.metrics["report_score"]) == (0.5, 0.62)
+    assert bagged.data.metrics["rows"] == 96
+    assert found["first"].data.metrics["report_score"] == 0.62
     assert found["first"].data.metrics["trials"] == 1.0
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from bv_search.run import Run, TrialRecord, fold
-from tests.run.conftest import finish, segment
+from tests.run.conftest import encore, finish, segment
 
 SUGGEST = {"event": "suggest", "trial": "a", "config": {}}
 
@@ -62,3 +62,27 @@ def test_a_rung_of_the_ladder_is_known_by_its_event(rung: str | None) -> None:
     more = {} if rung is None else {"rung": rung}
     record = fold([{**SUGGEST, **more}, finish("a", 0.6, 0.5, loss=0.4)])["a"]
     assert (record.rung, record.loss, record.curve) == (rung, 0.4, ())
+
+
+def test_a_head_that_learned_once_more_is_chosen_by_what_its_trial_said() -> None:
+    """Its own answers on select are no evidence: it has learned from them."""
+    events = [SUGGEST, finish("a", 0.6, 0.5, loss=0.4, draws=[0.5, 0.7]), {**encore("a"), "at": 5.0}]
+    trial, bagged, single = fold(events, encoder_parameters=1000).values()
+    assert (bagged.id, bagged.of, bagged.made) == ("a-bagged", "a", "bagged")
+    assert (single.id, single.of, single.made) == ("a-single", "a", "single")
+    for record in (bagged, single):
+        assert (record.score, record.loss, record.draws) == (0.6, 0.4, (0.5, 0.7))
+        assert (record.config, record.status, record.rows, record.seconds) == (trial.config, "done", 96, 2.0)
+        assert (record.suggested, record.finished_at) == (5.0, 5.0)
+        assert not record.is_searched
+    assert (bagged.report_score, bagged.parameters, bagged.percent) == (0.62, 30, 3.0)
+    assert (single.report_score, single.parameters, single.percent) == (0.61, 10, 1.0)
+    assert trial.is_searched
+
+
+def test_one_that_failed_at_it_has_no_score() -> None:
+    failed = {"status": "failed", "reason": "diverged"}
+    lost = {"event": "encore", "of": "a", "rows": 0, "seconds": 0.0, "bagged": failed}
+    _, bagged = fold([SUGGEST, finish("a", 0.6, 0.5), lost]).values()
+    assert (bagged.id, bagged.status, bagged.reason, bagged.score) == ("a-bagged", "failed", "diverged", None)
+    assert not bagged.answers

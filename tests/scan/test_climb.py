@@ -119,8 +119,11 @@ def test_a_probe_is_the_solvers_on_the_first_tokens_of_its_channels(
     train_NLH, select_NLH = (firsts(split, data.standard) for split in (train, select))
     solve_heads([[head] for head in heads], data)
 
+    chooser = data.judge
+    assert chooser is not None
+
     def judge(said: Sequence[np.ndarray]) -> tuple[float, float]:
-        verdict = data.judge.weigh(said[0].astype(np.float32))
+        verdict = chooser.weigh(said[0].astype(np.float32))
         assert verdict is not None
         return verdict.score, verdict.loss
 
@@ -266,6 +269,7 @@ def test_probes_of_folds_are_solved_for_the_other_folds_and_chosen_by_their_own(
         for number in range(len(PENALTIES)):
             probes = [probe_of(data, x_NF, of_N != copy, number) for copy in range(FOLDS)]
             said = np.stack([probes[copy].answer(x_NF[n]) for n, copy in enumerate(of_N)])
+            assert data.judge is not None
             verdict = data.judge.weigh(said)
             assert verdict is not None
             found.append((verdict.score, -verdict.loss, probes))
@@ -339,6 +343,7 @@ def test_where_the_encoder_knows_train_probes_of_folds_are_chosen_on_select(tmp_
     store = make_class_store(tmp_path / "store", seen={"train": 200})
     heads, data, _ = fold_ground(store)
     solve_heads(heads, data)
+    assert data.judge is not None
     (verdict,) = data.judge.judge(heads[2:3])
     assert verdict is not None
     assert (len(verdict.logits), verdict.score) == (48, 1.0)

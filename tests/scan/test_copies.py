@@ -278,6 +278,7 @@ def test_a_head_on_little_data_learns_from_none_of_select(stores: dict[str, Stor
     labels_ND[64:] = 1.0 - labels_ND[64:]
     (other,) = train(replace(data, labels_ND=labels_ND), [state], 8)
     assert alike(dict(found.weights), dict(other.weights))
+    assert data.judge is not None
     (verdict,) = data.judge.judge([found.heads(data.standard)])
     assert verdict is not None
     assert len(verdict.logits) == 150

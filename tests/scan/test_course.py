@@ -70,3 +70,27 @@ def test_borders_before_and_behind_a_position_are_neighbours(windows: int, passe
 def test_a_share_of_the_rows_has_a_course_of_its_own() -> None:
     own = course(9000, data_fraction=0.1)
     assert (own.rows, own.pass_length, own.passes) == (912, 57, 53)
+
+
+@pytest.mark.parametrize(
+    ("fewer", "more", "position", "found"),
+    [
+        (1600, 1600, 300, 300),  # the same rows, at a border
+        (1600, 1600, 290, 300),  # cut before it
+        (1600, 1760, 300, 330),  # three passes
+        (9000, 9900, 563 + 375, 619 + 412),  # a pass and two of its thirds
+    ],
+)
+def test_a_course_over_more_rows_makes_as_many_passes(
+    fewer: int, more: int, position: int, found: int
+) -> None:
+    now = course(more)
+    assert now.as_far_as(position, course(fewer)) == found
+    assert now.is_border(found)
+
+
+def test_no_course_goes_beyond_its_end() -> None:
+    """Of more rows, as many steps are fewer passes."""
+    short, long = course(2000), course(4000)
+    assert long.passes < short.passes
+    assert long.as_far_as(short.end, short) == long.end

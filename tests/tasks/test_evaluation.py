@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from bv_search.tasks import Evaluation, difference
+from bv_search.tasks.evaluation import Delta
 from bv_search.tasks.metrics import accuracy
 
 
@@ -39,6 +40,23 @@ def test_an_interval_is_the_same_every_time_and_follows_its_seed() -> None:
     one = evaluation(coin(0))
     assert one.interval() == one.interval()
     assert one.interval(seed=1) != one.interval(seed=2)
+
+
+def test_draws_are_of_the_same_rows_whatever_is_scored() -> None:
+    """What one has right where the other has not, it gains in every draw."""
+    ours, theirs = [1] * 300 + [0] * 100, [1] * 290 + [0] * 110
+    gained_S = evaluation(ours).draws() - evaluation(theirs).draws()
+    assert gained_S.min() >= 0.0
+    assert gained_S.mean() == pytest.approx(10 / 400, rel=0.1)
+    assert evaluation(ours).draws().std() == pytest.approx((0.75 * 0.25 / 400) ** 0.5, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [(0.01, 0.05, "better than it"), (-0.05, -0.01, "worse than it"), (-0.01, 0.05, "a tie with it")],
+)
+def test_two_whose_difference_may_be_none_are_a_tie(low: float, high: float, said: str) -> None:
+    assert Delta((low + high) / 2, low, high).beside("it") == said
 
 
 def test_a_difference_is_ours_minus_theirs() -> None:

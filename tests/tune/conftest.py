@@ -16,8 +16,8 @@ __all__ = ["pairs", "stage"]
 
 
 def searched(run: Run) -> list[TrialRecord]:
-    """Trials that the search proposed: without the rungs of the ladder."""
-    return [record for record in run.trials() if record.rung is None]
+    """Trials that the search proposed."""
+    return [record for record in run.trials() if record.is_searched]
 
 
 def ladder(run: Run) -> list[TrialRecord]:
@@ -26,7 +26,7 @@ def ladder(run: Run) -> list[TrialRecord]:
 
 def finished(run: Run) -> list[TrialRecord]:
     """Best on select first."""
-    return [record for record in run.finished_trials() if record.rung is None]
+    return [record for record in run.finished_trials() if record.is_searched]
 
 
 @pytest.fixture(scope="module")

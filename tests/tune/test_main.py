@@ -197,3 +197,8 @@ def test_a_run_with_a_slash_is_the_folder_itself(
 def test_a_resumed_run_keeps_its_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--resume", "one", "--name", "two", "--runs", tmp_path) == 2
     assert "--name is not the name of the resumed run" in capsys.readouterr().err
+
+
+def test_a_finalist_has_three_copies_or_more(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--store", "somewhere", "--seeds", 2) == 2
+    assert "expected 3 or more; found 2" in capsys.readouterr().err

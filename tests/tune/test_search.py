@@ -1,5 +1,6 @@
 """Searches on real Ray: what they leave, how they are resumed, what ends them."""
 
+import json
 import os
 import re
 import shutil
@@ -14,10 +15,12 @@ from typing import Any
 
 import pytest
 import ray
+import torch
 
 from bv_search.command import Progress, main
 from bv_search.errors import OutputError, RunError, StoreError, UserError
 from bv_search.heads.copies import count_all, load_heads
+from bv_search.model.source import open_model
 from bv_search.run.folder import Run
 from bv_search.run.predictions import read_predictions
 from bv_search.run.trial import DONE, STOPPED, TrialRecord
@@ -40,6 +43,7 @@ from bv_search.tune.search import run as search
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.space import parse_space
 from bv_search.tune.study import open_study
+from tests.hunter import killing
 from tests.stores import LAYERS, make_class_store, make_span_store
 from tests.tune.conftest import finished, ladder, searched
 
@@ -50,7 +54,7 @@ QUIET = Progress(quiet=True)
 
 def ask(space: str, store: Store, tmp_path: Path, **more: Any) -> TuneConfig:
     values = {"space": space, "store": store.path, "runs": tmp_path / "runs", "trials": 6, "name": "it"}
-    return TuneConfig(**{**values, "folds": 1, **more})
+    return TuneConfig(**{**values, "folds": 1, "finalists": 0, **more})
 
 
 def scores(run: Run) -> list[tuple[str, str, float | None]]:
@@ -150,6 +154,7 @@ def test_a_killed_search_is_resumed_and_loses_no_finished_segment(
             "--scheduler": scheduler,
             "--pack": "2",
             "--folds": str(folds),
+            "--finalists": "0",
             "--name": "it",
             "--runs": str(config.runs),
         }
@@ -171,6 +176,60 @@ def test_a_killed_search_is_resumed_and_loses_no_finished_segment(
         whole = {record.id: record for record in search(replace(config, name="whole"), QUIET).trials()}
         for record in run.trials():
             assert_alike(record, whole[record.id])
+
+
+@pytest.mark.parametrize("folds", [1, 3])
+def test_the_best_heads_learn_once_more_and_the_mean_of_their_copies_is_the_best(
+    small_space: str, span_store: Store, tmp_path: Path, folds: int
+) -> None:
+    with killing("ray::ScanWorker.finale") as killed:
+        run = search(ask(small_space, span_store, tmp_path, folds=folds, finalists=9), QUIET)
+    assert killed, "a worker that dies at it costs nothing"
+
+    chosen = [record for record in run.finished_trials() if record.of is None][:9]
+    made = {record.id: record for record in run.trials() if record.of}
+    names = [record.id for record in chosen if record.rung is None]
+    assert set(made) == {f"{name}-{what}" for name in names for what in ("bagged", "single")}
+    for name in names:
+        bagged, single = made[f"{name}-bagged"], made[f"{name}-single"]
+        heads = load_heads(run.trial_folder(bagged.id))
+        assert (len(heads), count_all(heads)) == (3, bagged.parameters)
+        assert count_all(load_heads(run.trial_folder(single.id))) == single.parameters
+        first = load_heads(run.trial_folder(single.id))[0].state_dict()
+        assert all(torch.equal(tensor, first[name]) for name, tensor in heads[0].state_dict().items())
+    said = to_json(run)
+    if chosen[0].rung is None:
+        assert said["best"]["trial"] == f"{chosen[0].id}-bagged"
+        assert open_model(run.path, member="best").parameters == made[f"{chosen[0].id}-bagged"].parameters
+    assert (said["trials"], said["best"]["best_of"]) == (6, 6 + LAYERS + 2)
+    assert f"is luck: the best of {6 + LAYERS + 2} heads" in describe(run)
+
+
+def test_a_search_that_is_killed_in_its_finale_is_resumed(
+    small_space: str, class_store: Store, tmp_path: Path
+) -> None:
+    """Nothing is lost, and nothing done twice: not those that had learned, and none that was searched."""
+    config = ask(small_space, class_store, tmp_path, searcher="random", folds=3, finalists=9)
+    run = search(config, QUIET)
+    events = run.journal.path.read_text().splitlines(keepends=True)
+    encores = [number for number, line in enumerate(events) if '"event":"encore"' in line]
+    assert len(encores) >= 2
+    run.journal.path.write_text("".join(events[: encores[0] + 1]))  # where it was killed
+    (run.new_trial_folder(json.loads(events[encores[1]])["of"] + "-bagged") / "config.json").write_text("{")
+
+    resumed = search(TuneConfig(name="it", resume=True, runs=config.runs), QUIET)
+
+    again = resumed.journal.path.read_text().splitlines(keepends=True)
+    assert again[: encores[0] + 1] == events[: encores[0] + 1]
+    rest = [json.loads(line) for line in again[encores[0] + 1 :]]
+    assert {event["event"] for event in rest} == {"encore", "end"}
+    whole, parts = ([json.loads(line) for line in lines if '"encore"' in line] for lines in (events, again))
+    assert [event["of"] for event in parts] == [event["of"] for event in whole]
+    for ours, theirs in zip(parts, whole, strict=True):
+        assert ours["bagged"]["report"]["score"] == pytest.approx(theirs["bagged"]["report"]["score"])
+    before = resumed.journal.path.read_bytes()
+    assert search(TuneConfig(name="it", resume=True, runs=config.runs), QUIET).events() == resumed.events()
+    assert resumed.journal.path.read_bytes() == before
 
 
 def assert_alike(one: TrialRecord, other: TrialRecord) -> None:

@@ -43,7 +43,10 @@ def test_a_resumed_run_is_as_it_was_begun(begun: OpenStudy) -> None:
 def test_what_is_said_again_may_be_what_was_said(begun: OpenStudy, space: str) -> None:
     said: dict[str, Any] = {"space": space, "searcher": "random", "scheduler": "asha", "seed": 3}
     assert (
-        resume(begun, store=begun.store.path, data_fraction=1.0, folds=5, **said).run.study == begun.run.study
+        resume(
+            begun, store=begun.store.path, data_fraction=1.0, folds=5, finalists=3, seeds=3, **said
+        ).run.study
+        == begun.run.study
     )
 
 
@@ -55,6 +58,8 @@ def test_what_is_said_again_may_be_what_was_said(begun: OpenStudy, space: str) -
         ("seed", 0),
         ("data_fraction", 0.5),
         ("folds", 3),
+        ("finalists", 0),
+        ("seeds", 4),
         ("space", "pooling"),
     ],
 )
@@ -102,6 +107,24 @@ def test_few_rows_of_select_do_not_choose_alone(
     assert folds_of(class_store, str(grid), tmp_path, folds=3) == 3
     monkeypatch.setattr("bv_search.tune.study.FEW_ROWS", 48)
     assert folds_of(class_store, space, tmp_path) == 1
+
+
+@pytest.mark.parametrize(
+    ("space", "said", "finalists"),
+    [
+        ("classification", {}, 3),
+        ("classification", {"finalists": 0}, 0),
+        ("paper-classification", {}, 0),
+        ("data-fraction", {}, 0),
+        ("data-fraction", {"finalists": 2}, 2),
+    ],
+)
+def test_a_search_has_finalists_and_a_table_none(
+    class_store: Store, tmp_path: Path, space: str, said: dict[str, Any], finalists: int
+) -> None:
+    config = TuneConfig(space=space, store=class_store.path, runs=tmp_path / "runs", **said)
+    study = open_study(config).run.study
+    assert (study.finalists, study.seeds) == (finalists, 3)
 
 
 def test_rows_of_few_groups_have_no_folds(

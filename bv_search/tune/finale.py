@@ -1,0 +1,90 @@
+"""The finale of a search: its best heads learn once more, from all rows and several times, in a last pack.
+
+Nothing is chosen any more, so no row is held back: copies have no folds, and go for as many passes as the
+search found best. Which of the finalists is the winner, their scores in the search say, out of fold.
+"""
+
+from collections import deque
+from dataclasses import dataclass, replace
+from math import ceil
+
+from bv_search.command import Progress
+from bv_search.run.folder import Run
+from bv_search.run.leaderboard import best
+from bv_search.scan.outcome import Diverged, Finalist
+from bv_search.tune.crew import Crew, Ended, Job, Lost
+from bv_search.tune.desk import ATTEMPTS
+from bv_search.tune.recorder import Recorder
+from bv_search.tune.resume import read_past
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pack:
+    """Finalists that learn together."""
+
+    finalists: tuple[Finalist, ...]
+    losses: int = 0  # of workers that were at it
+
+
+def find_finalists(run: Run) -> list[Finalist]:
+    """Those that are still to learn. A rung of the ladder among the best stands as it is."""
+    records, past = run.trials(), {each.trial: each for each in read_past(run.events())}
+    done = {record.of for record in records}
+    ranked = [record for record in best(records) if record.of is None][: run.study.finalists]
+    return [
+        Finalist(
+            trial=record.id,
+            config=past[record.id].typed_config,
+            position=past[record.id].best_position,
+            copies=run.study.seeds,
+        )
+        for record in ranked
+        if record.rung is None and record.id not in done
+    ]
+
+
+class Finale:
+    def __init__(self, *, crew: Crew, recorder: Recorder, progress: Progress) -> None:
+        self._crew = crew
+        self._recorder = recorder
+        self._progress = progress
+        self.scan_seconds = 0.0
+
+    def play(self, finalists: list[Finalist], room: int) -> None:
+        """In packs on all workers, each of which has room for so many copies."""
+        if not finalists:
+            return
+        copies = finalists[0].copies
+        self._progress.say(f"finale: {len(finalists)} heads learn from all rows, {copies} copies of each")
+        share = min(max(1, room // copies), ceil(len(finalists) / self._crew.size))
+        packs = (finalists[n : n + share] for n in range(0, len(finalists), share))
+        waiting = deque(Pack(finalists=tuple(pack)) for pack in packs)
+        while waiting or self._crew.running:
+            while waiting and self._crew.idle:
+                pack = waiting.popleft()
+                self._crew.submit(Job(method="finale", arguments=(pack.finalists,), about=pack))
+            for end in self._crew.finished(wait=None):
+                self.scan_seconds += end.seconds
+                waiting.extend(self._ended(end))
+            self._recorder.mirror()
+
+    def _ended(self, end: Ended) -> list[Pack]:
+        """What is to be tried again: together once more, if a worker died, or else apart."""
+        pack: Pack = end.job.about
+        if isinstance(end.result, Lost):
+            return self._again(pack, end.result)
+        seconds = end.seconds / len(pack.finalists)
+        for finalist, encore in zip(pack.finalists, end.result, strict=True):
+            if isinstance(encore, Diverged):
+                self._recorder.encore_failed(finalist.trial, str(encore))
+            else:
+                self._recorder.encore(encore, finalist.config, seconds)
+        return []
+
+    def _again(self, pack: Pack, lost: Lost) -> list[Pack]:
+        if lost.worker_died and pack.losses + 1 < ATTEMPTS:
+            return [replace(pack, losses=pack.losses + 1)]
+        if len(pack.finalists) > 1:
+            return [Pack(finalists=(finalist,)) for finalist in pack.finalists]
+        self._recorder.encore_failed(pack.finalists[0].trial, lost.reason)
+        return []
