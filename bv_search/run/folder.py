@@ -123,6 +123,11 @@ class Run:
                     total[step] = total.get(step, 0.0) + (spent or 0.0)
         return total
 
+    def ending(self) -> str | None:
+        """Why its last session ended before the last trial, if it did."""
+        ends = [event for event in self.events() if event["event"] == "end"]
+        return ends[-1].get("why") if ends else None
+
     def memory(self) -> dict[str, int]:
         """The most bytes that each kind of process took, over the run's sessions."""
         most: dict[str, int] = {}

@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from uuid import uuid4
@@ -43,6 +43,8 @@ class Study:
     encoder_parameters: int  # what `percent` is of
     baseline: Mapping[str, Any] | None = None  # the encoder's own scores, as in the store's manifest
     folds: int = 1  # copies of each head
+    target: float | None = None  # on select: a head that reaches it ends the search
+    patience: int | None = None  # trials in a row without a new best that end the search
     source: str = "store"  # of hidden states: "store", "live"; "auto" until it has been decided
     versions: Mapping[str, str] = field(default_factory=versions)
     id: str = field(default_factory=lambda: uuid4().hex)  # tells runs of one name apart on a shared server
@@ -58,7 +60,7 @@ class Study:
     @classmethod
     def from_json(cls, value: Mapping[str, Any], where: object = None) -> "Study":
         known = {item.name for item in fields(cls)}
-        required = {item.name for item in fields(cls)} - {"baseline", "folds", "source", "versions", "id"}
+        required = {i.name for i in fields(cls) if i.default is MISSING and i.default_factory is MISSING}
         if value.get("format_version") != FORMAT_VERSION:
             raise RunError(
                 "is of another format version",

@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from math import inf, isfinite
 from pathlib import Path
 
 from bv_search.command import Command, Progress, Result, fraction, main, positive_int, size
@@ -57,6 +58,19 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=duration,
         metavar="TIME",
         help="such as 90s, 30m, 2h: heads then stay as they are, and are scored",
+    )
+    parser.add_argument(
+        "--target",
+        type=score,
+        metavar="SCORE",
+        help="end the search once a head has this score on select: the others then stay as they are",
+    )
+    parser.add_argument(
+        "--patience",
+        type=positive,
+        metavar="N",
+        help="end the search after N trials in a row without a new best "
+        "(how long one head waits for a gain of its own is the setting `patience` of a space)",
     )
     parser.add_argument(
         "--data-fraction", type=fraction, metavar="F", help="train on the first part of the store"
@@ -146,6 +160,8 @@ def to_config(args: Namespace) -> TuneConfig:
         trials=count,
         more=more,
         time_budget=args.time_budget,
+        target=args.target,
+        patience=args.patience,
         data_fraction=args.data_fraction,
         folds=args.folds,
         pack=args.pack,
@@ -200,6 +216,16 @@ def positive(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"expected a whole number above zero; found {text!r}")
     return int(text)
+
+
+def score(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = inf
+    if not isfinite(value):
+        raise ArgumentTypeError(f"expected a score such as 0.85; found {text!r}")
+    return value
 
 
 def duration(text: str) -> float:

@@ -19,6 +19,8 @@ class TuneConfig:
     trials: int | None = None  # in all; None: the grid's size, else DEFAULT_TRIALS
     more: bool = False  # `trials` more than the resumed run has
     time_budget: float | None = None  # seconds
+    target: float | None = None  # on select: a head that reaches it ends the search
+    patience: int | None = None  # trials in a row without a new best that end the search
     data_fraction: float | None = None  # of the rows that heads learn from; None: as the space says
     folds: int | None = None  # copies of each head; None: some where few rows choose, one elsewhere
     pack: str | None = None  # heads that share a pass, or auto, the default: by memory

@@ -47,6 +47,7 @@ def to_json(run: Run, standings: Standings | None = None) -> dict[str, Any]:
         "ladder": [_rung_json(rung) for rung in standings.ladder] if standings else [],
         "best": {**summary(ranked[0]), **_above(standings)} if ranked and standings else None,
         "smallest": summary(smallest(ranked)) if ranked else None,
+        "ended": run.ending(),
         "source": run.study.source,
         "seconds": run.seconds(),
         "memory": run.memory(),

@@ -31,6 +31,7 @@ from bv_search.tune.config import TuneConfig
 from bv_search.tune.crew import Crew
 from bv_search.tune.desk import Desk
 from bv_search.tune.halving import Halving
+from bv_search.tune.interrupt import interruptible
 from bv_search.tune.lot import Lot
 from bv_search.tune.parking import Parking
 from bv_search.tune.pool import Pool
@@ -85,8 +86,12 @@ def run(config: TuneConfig, progress: Progress) -> Run:
         past = read_past(study.run.events())
         searched = [each for each in past if each.rung is None]
         left = study.run.study.trials - sum(each.finished for each in searched)
-        if not left and study.run.memory():  # its last session lived to its end
-            progress.say(f"all {len(searched)} trials have ended: --trials +N adds some")
+        heard = budget_of(None, study, past)
+        whole = not any(each.position and not each.finished for each in past)
+        if study.run.memory() and (
+            not left or (heard.is_spent and whole)
+        ):  # its last session lived to its end
+            progress.say(_why_nothing_is_left(left, len(searched), heard))
             mirror.close()
             return study.run
         with ray_session(), _hired(config, study, progress) as crew:
@@ -106,7 +111,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             generation = study.run.study.generation or capacity
             for doubt in (*doubts(study.store), *doubts_of_learning(searcher, searched, left, generation)):
                 progress.say(doubt)
-            budget = Budget(config.time_budget)
+            budget = budget_of(config.time_budget, study, past)
             desk = Desk(
                 crew=crew,
                 pool=Pool(rungs, pack),
@@ -117,15 +122,34 @@ def run(config: TuneConfig, progress: Progress) -> Run:
                 budget=budget,
             )
             trials = _Trials(study=study, past=past, searcher=searcher)
-            _search(budget, trials, desk, rungs, min(generation, capacity), recorder)
-            clock.note("search")
-            desk.finish(pack)
+            with interruptible(budget, progress):
+                _search(budget, trials, desk, rungs, min(generation, capacity), recorder)
+                clock.note("search")
+                desk.finish(pack)
             clock.note("score")
             memory = {"peak_scan_worker": crew.peak_memory()}
-        recorder.ended({**clock.total(), "scan": desk.scan_seconds}, memory)
+        recorder.ended({**clock.total(), "scan": desk.scan_seconds}, memory, budget.reason)
         _register(study.run, mirror, progress)
     progress.close()
     return study.run
+
+
+def budget_of(seconds: float | None, study: OpenStudy, past: Sequence[Past]) -> Budget:
+    """What is left of it after what earlier sessions found."""
+    budget = Budget(
+        seconds,
+        target=study.run.study.target,
+        patience=study.run.study.patience,
+        ladder=[rung.trial for rung in rungs_of(head_shape(study.store))],
+    )
+    budget.recall(past)
+    return budget
+
+
+def _why_nothing_is_left(left: int, ended: int, budget: Budget) -> str:
+    if not left:
+        return f"all {ended} trials have ended: --trials +N adds some"
+    return f"the search has ended: {budget.reason}; another --target or --patience lets it go on"
 
 
 @contextmanager
@@ -237,7 +261,7 @@ def _search(
     halving = Halving(rungs, spared=[rung.trial for rung in rungs_of(head_shape(trials.study.store))])
     replay(trials.past, trials.searcher, desk, halving)
     _climb(trials, desk, recorder)
-    if trials.resumed or trials.new_rungs or trials.numbers:
+    if not budget.is_spent and (trials.resumed or trials.new_rungs or trials.numbers):
         suggestions = Suggestions(
             trials.searcher,
             lot=lot,

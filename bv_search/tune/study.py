@@ -163,6 +163,8 @@ def _begin(config: TuneConfig) -> OpenStudy:
         encoder_parameters=store.encoder_parameters,
         baseline=asdict(baseline) if baseline else None,
         folds=choose_folds(config, searcher, store),
+        target=config.target,
+        patience=config.patience,
         source=choice.source,
     )
     run = Run.create(config.runs / name, study)
@@ -170,7 +172,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
 
 
 def _resume(config: TuneConfig) -> OpenStudy:
-    """Go on with a run as it was begun; only what changes no result may change, and the number of trials."""
+    """Go on with a run as it was begun; only what changes no result may change, and when it ends."""
     run = Run.open(config.runs / str(config.name))
     study = run.study
     source = {key: value for key, value in study.space.items() if key != "name"}
@@ -189,6 +191,10 @@ def _resume(config: TuneConfig) -> OpenStudy:
     trials = _resumed_trials(config, study, space)
     choice = choose_source(study.source if config.source == AUTO else config.source, store)
     now = {"trials": trials, "source": choice.source, "store": place, "pack": config.pack or study.pack}
+    now |= {
+        "target": study.target if config.target is None else config.target,
+        "patience": config.patience or study.patience,
+    }
     changes = {key: value for key, value in now.items() if value != getattr(study, key)}
     return OpenStudy(run=run, space=space, store=store, choice=choice, changes=changes)
 

@@ -196,8 +196,8 @@ def check_segments(run: Run) -> None:
 class FromTheFirstSegment(Budget):
     """How long processes take to start is no matter of these tests."""
 
-    def __init__(self, seconds: float | None) -> None:
-        super().__init__(None)
+    def __init__(self, seconds: float | None, **more: Any) -> None:
+        super().__init__(None, **more)
         self._seconds = seconds or 0.0
 
     @property
