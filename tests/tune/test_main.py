@@ -116,6 +116,9 @@ def test_a_dry_run_counts_the_copies_that_are_asked_for(capsys: pytest.CaptureFi
         (["--trials", "0"], "argument --trials: expected a whole number above zero; found '0'"),
         (["--trials", "-3"], "argument --trials: expected a whole number above zero; found '-3'"),
         (["--pack", "many"], "argument --pack: expected a whole number above zero; found 'many'"),
+        (["--target", "high"], "argument --target: expected a score such as 0.85; found 'high'"),
+        (["--target", "nan"], "argument --target: expected a score such as 0.85; found 'nan'"),
+        (["--patience", "0"], "argument --patience: expected a whole number above zero; found '0'"),
         (["--time-budget", "2 days"], "argument --time-budget: expected a time such as 90s, 30m or 2h"),
         (
             ["--data-fraction", "1.5"],

@@ -241,6 +241,28 @@ def test_heads_that_a_time_budget_cuts_are_scored_as_they_are(class_store: Store
         assert read_predictions(run.trial_folder(record.id) / "report.parquet").logits
 
 
+def test_a_search_that_found_enough_ends_and_says_why(
+    small_space: str, class_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = ask(small_space, class_store, tmp_path, trials=500, pack="2", searcher="random", patience=3)
+    run = search(config, Progress())
+    assert "the search ends: 3 trials in a row without a new best; heads are" in capsys.readouterr().err
+    assert to_json(run)["ended"] == "3 trials in a row without a new best"
+    assert 4 <= len(finished(run)) < 100
+
+    before = run.journal.path.read_bytes()
+    again = TuneConfig(name="it", resume=True, runs=config.runs)
+    search(again, Progress())
+    assert "the search has ended: 3 trials in a row without a new best; another" in capsys.readouterr().err
+    assert run.journal.path.read_bytes() == before
+
+    search(replace(again, patience=500, target=-1.0), Progress())
+    assert "-1.0" in run.journal.path.read_text()
+    assert re.search(
+        r"the search has ended: trial \S+ has 0.\d+ on select, and the target is -1;", capsys.readouterr().err
+    )
+
+
 def test_a_resumed_scheduler_knows_what_was_judged_before() -> None:
     space = parse_space({"space": {"head": {"kind": "pooling"}, "learning_rate": 0.01, "passes": 40}}, "it")
     config = next(iter(space.corners()))

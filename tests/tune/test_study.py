@@ -76,6 +76,16 @@ def test_a_run_changes_only_once_it_may_be_written_to(begun: OpenStudy) -> None:
     assert resume(begun).changes == {}
 
 
+def test_what_ends_a_search_is_kept_and_may_be_changed(
+    space: str, class_store: Store, tmp_path: Path
+) -> None:
+    config = TuneConfig(space=space, store=class_store.path, name="it", runs=tmp_path, target=0.0, patience=4)
+    begun = open_study(config)
+    study = resume(begun).run.study
+    assert (study.target, study.patience, resume(begun).changes) == (0.0, 4, {})
+    assert resume(begun, target=0.9, patience=8).changes == {"target": 0.9, "patience": 8}
+
+
 def test_a_store_may_have_moved_but_not_changed(begun: OpenStudy, span_store: Store, tmp_path: Path) -> None:
     moved = tmp_path / "moved"
     shutil.copytree(begun.store.path, moved)
