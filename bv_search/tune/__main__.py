@@ -73,6 +73,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         "(how long one head waits for a gain of its own is the setting `patience` of a space)",
     )
     parser.add_argument(
+        "--max-parameters",
+        type=positive,
+        metavar="N",
+        help="propose no head of which one copy has more (a space may say so too: max_parameters: N)",
+    )
+    parser.add_argument(
         "--data-fraction", type=fraction, metavar="F", help="train on the first part of the store"
     )
     parser.add_argument(
@@ -162,6 +168,7 @@ def to_config(args: Namespace) -> TuneConfig:
         time_budget=args.time_budget,
         target=args.target,
         patience=args.patience,
+        max_parameters=args.max_parameters,
         data_fraction=args.data_fraction,
         folds=args.folds,
         pack=args.pack,

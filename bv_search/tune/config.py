@@ -21,6 +21,7 @@ class TuneConfig:
     time_budget: float | None = None  # seconds
     target: float | None = None  # on select: a head that reaches it ends the search
     patience: int | None = None  # trials in a row without a new best that end the search
+    max_parameters: int | None = None  # of one copy of a head; None: as the space says
     data_fraction: float | None = None  # of the rows that heads learn from; None: as the space says
     folds: int | None = None  # copies of each head; None: some where few rows choose, one elsewhere
     pack: str | None = None  # heads that share a pass, or auto, the default: by memory

@@ -87,17 +87,15 @@ def run(config: TuneConfig, progress: Progress) -> Run:
         searched = [each for each in past if each.rung is None]
         left = study.run.study.trials - sum(each.finished for each in searched)
         heard = budget_of(None, study, past)
-        whole = not any(each.position and not each.finished for each in past)
-        if study.run.memory() and (
-            not left or (heard.is_spent and whole)
-        ):  # its last session lived to its end
+        is_over = heard.is_spent and not any(each.position and not each.finished for each in past)
+        if (is_over or not left) and study.run.memory():  # its last session lived to its end
             progress.say(_why_nothing_is_left(left, len(searched), heard))
             mirror.close()
             return study.run
         with ray_session(), _hired(config, study, progress) as crew:
             configs = [TrialConfig.from_json(corner) for corner in study.space.corners()]
             asked = study.run.study.pack
-            pack = crew.capacity(configs) if asked == AUTO else int(asked)
+            pack = crew.capacity(study.sizes.planned()) if asked == AUTO else int(asked)
             clock.note("start")
             rungs = plan_rungs(
                 configs,
@@ -106,7 +104,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
                 one_token=study.store.manifest.tokens != "all",
             )
             progress.say(_opening(study.run, study.store, pack, crew))
-            searcher = SEARCHERS[study.run.study.searcher](study.space, study.run.study.seed)
+            searcher = SEARCHERS[study.run.study.searcher](study.space, study.run.study.seed, study.sizes.fit)
             capacity = crew.size * pack
             generation = study.run.study.generation or capacity
             for doubt in (*doubts(study.store), *doubts_of_learning(searcher, searched, left, generation)):
@@ -126,6 +124,8 @@ def run(config: TuneConfig, progress: Progress) -> Run:
                 _search(budget, trials, desk, rungs, min(generation, capacity), recorder)
                 clock.note("search")
                 desk.finish(pack)
+            if searcher.refused:
+                progress.say(f"{searcher.refused} proposals had too many parameters, and were drawn again")
             clock.note("score")
             memory = {"peak_scan_worker": crew.peak_memory()}
         recorder.ended({**clock.total(), "scan": desk.scan_seconds}, memory, budget.reason)
@@ -223,7 +223,8 @@ class _Trials:
 
     @property
     def start(self) -> list[Config]:
-        return [dict(point) for point in self.study.space.start[len(self.searched) :]]
+        space, sizes = self.study.space, self.study.sizes
+        return [dict(point) for point in space.start if sizes.fit(space.draws(point))][len(self.searched) :]
 
     @property
     def resumed(self) -> list[Suggestion]:

@@ -31,6 +31,7 @@ from bv_search.tune.config import (
 )
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.searchers.grid import Grid
+from bv_search.tune.sizes import Sizes
 from bv_search.tune.space import Space, parse_space
 from bv_search.tune.space_file import find_space
 
@@ -42,6 +43,10 @@ class OpenStudy:
     store: Store
     choice: Choice  # of the source
     changes: Mapping[str, Any] = field(default_factory=dict)  # of a resumed study, once it may be written to
+
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(self.space, head_shape(self.store))
 
 
 def open_study(config: TuneConfig) -> OpenStudy:
@@ -60,7 +65,9 @@ def check_names(config: TuneConfig) -> None:
 
 def load_space(config: TuneConfig) -> Space:
     space = find_space(config.begun_space)
-    return space if config.data_fraction is None else with_data_fraction(space, config.data_fraction)
+    if config.data_fraction is not None:
+        space = with_data_fraction(space, config.data_fraction)
+    return space if config.max_parameters is None else with_max_parameters(space, config.max_parameters)
 
 
 def with_data_fraction(space: Space, fraction: float) -> Space:
@@ -73,6 +80,13 @@ def with_data_fraction(space: Space, fraction: float) -> Space:
     start = [{**point, "data_fraction": fraction} for point in space.start]
     source = {**space.source, "space": {**inside, "data_fraction": fraction}, "start": start}
     return parse_space(source, space.name)
+
+
+def with_max_parameters(space: Space, limit: int) -> Space:
+    """The same space without heads that have more."""
+    if space.max_parameters is not None:
+        raise SpaceError("has its own max_parameters", where=space.name, do="leave out --max-parameters")
+    return parse_space({**space.source, "max_parameters": limit}, space.name)
 
 
 def choose_searcher(config: TuneConfig, space: Space) -> str:
@@ -90,11 +104,11 @@ def choose_generation(config: TuneConfig, searcher: str) -> int | None:
     return config.generation or (GENERATION if learns else None)
 
 
-def count_trials(config: TuneConfig, space: Space) -> int:
+def count_trials(config: TuneConfig, sizes: Sizes) -> int:
     """As many as asked for; a grid has no more than its points."""
-    if choose_searcher(config, space) != "grid":
+    if choose_searcher(config, sizes.space) != "grid":
         return config.trials or DEFAULT_TRIALS
-    points = len(Grid(space, config.seed or 0))
+    points = len(Grid(sizes.space, config.seed or 0, sizes.fit))
     return min(config.trials or points, points)
 
 
@@ -137,11 +151,12 @@ def check_heads(space: Space, store: Store) -> None:
     shape = head_shape(store)
     for corner in space.corners():
         check_fit(TrialConfig.from_json(corner).head, shape)
+    Sizes(space, shape).check()
 
 
 def _begin(config: TuneConfig) -> OpenStudy:
     space = load_space(config)
-    searcher, trials = choose_searcher(config, space), count_trials(config, space)
+    searcher = choose_searcher(config, space)
     store = open_store(config.store, config)
     check_heads(space, store)
     choice = choose_source(config.source, store)
@@ -155,7 +170,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
         task=store.manifest.task,
         searcher=searcher,
         scheduler=choose_scheduler(config, searcher),
-        trials=trials,
+        trials=count_trials(config, Sizes(space, head_shape(store))),
         seed=config.seed or 0,
         pack=config.pack or AUTO,
         generation=choose_generation(config, searcher),
@@ -188,7 +203,7 @@ def _resume(config: TuneConfig) -> OpenStudy:
             found=f"{store.digest} in {place}",
             do="put that store back, say with --store where it is now, or start a new run",
         )
-    trials = _resumed_trials(config, study, space)
+    trials = _resumed_trials(config, study, Sizes(space, head_shape(store)))
     choice = choose_source(study.source if config.source == AUTO else config.source, store)
     now = {"trials": trials, "source": choice.source, "store": place, "pack": config.pack or study.pack}
     now |= {
@@ -209,10 +224,13 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
         "--generation": (study.generation, config.generation),
         "--data-fraction": (study.data_fraction, config.data_fraction),
         "--folds": (study.folds, config.folds),
+        "--max-parameters": (space.max_parameters, config.max_parameters),
     }
     if config.space:
         part = study.data_fraction if study.data_fraction < 1 else None
-        same = load_space(replace(config, data_fraction=part)).source == space.source
+        again = load_space(replace(config, data_fraction=part, max_parameters=None)).source
+        limit = {"max_parameters": space.max_parameters}  # of the run, if the file has none
+        same = {**limit, **again} == {**limit, **space.source}
         pairs["--space"] = (space.name, space.name if same else f"{config.space}, which differs")
     for option, (begun, found) in pairs.items():
         if found not in (None, begun):
@@ -225,7 +243,7 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
             )
 
 
-def _resumed_trials(config: TuneConfig, study: Study, space: Space) -> int:
+def _resumed_trials(config: TuneConfig, study: Study, sizes: Sizes) -> int:
     if config.trials is None:
         return study.trials
     trials = study.trials + config.trials if config.more else config.trials
@@ -237,7 +255,7 @@ def _resumed_trials(config: TuneConfig, study: Study, space: Space) -> int:
             found=trials,
         )
     whole = replace(config, searcher=study.searcher, trials=trials)
-    return count_trials(whole, space)
+    return count_trials(whole, sizes)
 
 
 def _free_name(runs: Path, stem: str) -> str:

@@ -142,6 +142,35 @@ def test_an_interrupted_search_proposes_what_an_unbroken_one_does(name: str, gen
             broken.tell(number, told[number][1])
 
 
+@pytest.mark.parametrize("name", SEARCHERS)
+def test_what_does_not_fit_is_never_proposed(name: str) -> None:
+    """It is drawn again, by the seed and the trial's number as ever; a grid passes over it."""
+    space = find_space("data-fraction") if name == "grid" else NESTED
+    path, limit = ("data_fraction", 0.5) if name == "grid" else ("learning_rate", 1.0e-3)
+
+    def fits(draws: Draws) -> bool:
+        return bool(space.config(draws)[path] <= limit)
+
+    def points(numbers: range) -> list[Draws]:
+        """The good ones are those that do not fit."""
+        searcher, found = SEARCHERS[name](space, 4, fits), []
+        for number in numbers:
+            draws = searcher.ask(str(number))
+            assert draws is not None
+            found.append(draws)
+            searcher.tell(str(number), space.config(draws)[path])
+        assert searcher.refused > 0 or name == "grid"
+        return found
+
+    whole = points(range(14))
+    assert all(map(fits, whole))
+    assert whole == points(range(14))
+    if name == "grid":
+        assert len(list(asked(SEARCHERS[name](space, 4, fits), 100))) == sum(map(fits, space.points())) < 30
+    else:
+        assert len({draws["learning_rate"] for draws in whole}) == 14
+
+
 def hash_of(text: str) -> int:
     return xxhash.xxh3_64_intdigest(text.encode())
 

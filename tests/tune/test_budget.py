@@ -60,9 +60,9 @@ def test_a_resumed_search_has_waited_already() -> None:
     known = [past("0001", 0.5, 9), past("0002", 0.9, 3), past("0003", 0.1, 7, is_cut=True)]
     ours = Budget(None, patience=2)
     ours.recall(known)
-    assert not ours.is_spent, "one ended after the best; another one was not given its time"
+    assert ours.reason is None, "one ended after the best; another one was not given its time"
     ours.count("0004")
-    assert ours.is_spent
+    assert ours.stop_all()
     late = Budget(None, target=0.9)
     late.recall(known)
     assert late.is_spent

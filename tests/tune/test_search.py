@@ -241,6 +241,17 @@ def test_heads_that_a_time_budget_cuts_are_scored_as_they_are(class_store: Store
         assert read_predictions(run.trial_folder(record.id) / "report.parquet").logits
 
 
+def test_heads_above_a_limit_are_not_trained(
+    small_space: str, class_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor where a space begins with one."""
+    config = ask(small_space, class_store, tmp_path, searcher="random", folds=2, max_parameters=300)
+    run = search(config, Progress())
+    sizes = [record.parameters for record in finished(run)]
+    assert (len(sizes), max(size or 0 for size in sizes) <= 2 * 300) == (6, True), "of each copy"
+    assert re.search(r"\d+ proposals had too many parameters, and were drawn again", capsys.readouterr().err)
+
+
 def test_a_search_that_found_enough_ends_and_says_why(
     small_space: str, class_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

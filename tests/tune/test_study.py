@@ -55,6 +55,7 @@ def test_what_is_said_again_may_be_what_was_said(begun: OpenStudy, space: str) -
         ("seed", 0),
         ("data_fraction", 0.5),
         ("folds", 3),
+        ("max_parameters", 100),
         ("space", "pooling"),
     ],
 )
@@ -74,6 +75,19 @@ def test_a_run_changes_only_once_it_may_be_written_to(begun: OpenStudy) -> None:
     assert resumed.changes == {"trials": begun.run.study.trials + 8, "pack": "2"}
     assert resume(begun).run.study == begun.run.study
     assert resume(begun).changes == {}
+
+
+def test_a_limit_is_the_space_of_the_run(space: str, class_store: Store, tmp_path: Path) -> None:
+    said: dict[str, Any] = {"space": space, "max_parameters": 5000}
+    begun = open_study(TuneConfig(store=class_store.path, name="it", runs=tmp_path, **said))
+    assert begun.run.study.space["max_parameters"] == 5000
+    for again in ({}, said, {"space": space}):
+        assert resume(begun, **again).space.max_parameters == 5000
+    Path(space).write_text(SPACE % 4 + "\nmax_parameters: 4000")
+    with pytest.raises(UserError, match="--space of a run cannot change"):
+        resume(begun, space=space)
+    with pytest.raises(UserError, match="has its own max_parameters; leave out --max-parameters"):
+        open_study(TuneConfig(store=class_store.path, runs=tmp_path, **said))
 
 
 def test_what_ends_a_search_is_kept_and_may_be_changed(

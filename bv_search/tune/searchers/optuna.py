@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from warnings import catch_warnings, simplefilter
 
+import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.exceptions import ExperimentalWarning
@@ -10,7 +11,7 @@ from optuna.samplers import BaseSampler, GPSampler, TPESampler
 from optuna.trial import Trial, TrialState, create_trial
 
 from bv_search.tune.distribution import Choice, Distribution, LogUniform, QUniform, RandInt, Value
-from bv_search.tune.searchers.searcher import Searcher
+from bv_search.tune.searchers.searcher import Fits, Searcher
 from bv_search.tune.space import Draws, Space
 
 
@@ -19,16 +20,16 @@ class Optuna(Searcher):
 
     startup_points = 10
 
-    def __init__(self, space: Space, seed: int) -> None:
-        super().__init__(space, seed)
+    def __init__(self, space: Space, seed: int, fits: Fits = lambda draws: True) -> None:
+        super().__init__(space, seed, fits)
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._distributions = {path: _typed(each) for path, each in space.parameters().items()}
 
     @abstractmethod
     def _sampler(self, seed: int) -> BaseSampler: ...
 
-    def _propose(self, number: int) -> Draws | None:
-        sampler = self._sampler(int(self.random(number).integers(2**31 - 1)))
+    def _propose(self, number: int, rng: np.random.Generator) -> Draws | None:
+        sampler = self._sampler(int(rng.integers(2**31 - 1)))
         study = optuna.create_study(direction="maximize", sampler=sampler)
         for draws, score in self.told.values():
             study.add_trial(self._trial(draws, state=TrialState.COMPLETE, value=score))

@@ -1,12 +1,17 @@
 """The contract of a searcher: ask for a point, tell its score."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from bv_search.tune.searchers.draw import draw_at_random
 from bv_search.tune.space import Draws, Space
+
+LEARNED_DRAWS = 16  # of a model, which are slow, before the next ones are at random
+MOST_DRAWS = 1000
+
+Fits = Callable[[Draws], bool]
 
 
 class Searcher(ABC):
@@ -15,13 +20,17 @@ class Searcher(ABC):
     What a searcher proposes for a trial depends on the seed, the trial's number, and the trials that were
     asked for and told until then: not on the order in which they were told, nor on how often the search was
     interrupted.
+
+    What does not fit is never proposed: it is drawn again.
     """
 
     startup_points: int | None = None  # that are told before a model speaks; None: there is no model
 
-    def __init__(self, space: Space, seed: int) -> None:
+    def __init__(self, space: Space, seed: int, fits: Fits = lambda draws: True) -> None:
         self.space = space
         self.seed = seed
+        self.fits = fits
+        self.refused = 0  # draws that did not fit
         self._asked: dict[int, Draws] = {}
         self._scores: dict[int, float] = {}
         self._over: set[int] = set()  # told or failed
@@ -29,9 +38,7 @@ class Searcher(ABC):
     def ask(self, trial: str) -> Draws | None:
         """The next point, or None when the space is exhausted."""
         number = int(trial)
-        draws = (
-            self._first(number) if len(self._scores) < (self.startup_points or 0) else self._propose(number)
-        )
+        draws = self._fitting(number)
         if draws is not None:
             self._asked[number] = draws
         return draws
@@ -56,14 +63,31 @@ class Searcher(ABC):
         """Points that were asked for, and are not over."""
         return {number: draws for number, draws in sorted(self._asked.items()) if number not in self._over}
 
-    def random(self, number: int) -> np.random.Generator:
-        """Where all chance of a proposal comes from."""
-        return np.random.default_rng([self.seed, number])
+    def _fitting(self, number: int) -> Draws | None:
+        for attempt in range(MOST_DRAWS):
+            rng = np.random.default_rng([self.seed, number, attempt])  # all chance of a proposal
+            learns = attempt < LEARNED_DRAWS and len(self._scores) >= (self.startup_points or 0)
+            draws = self._propose(number, rng) if learns else self._first(rng)
+            if draws is None or self.fits(draws):
+                return draws
+            self.refused += 1
+        return self._at_corner(np.random.default_rng([self.seed, number, MOST_DRAWS]))
 
-    def _first(self, number: int) -> Draws | None:
+    def _first(self, rng: np.random.Generator) -> Draws | None:
         """While too little was told for a model."""
-        return draw_at_random(self.space, self.random(number))
+        return draw_at_random(self.space, rng)
+
+    def _at_corner(self, rng: np.random.Generator) -> Draws:
+        """Where next to nothing fits: some head that does, trained in a way drawn at random."""
+        heads = [draws for draws in self.space.probes() if self.fits(draws)]
+        chosen, drawn = heads[rng.integers(len(heads))], draw_at_random(self.space, rng)
+        training = {path: value for path, value in drawn.items() if not _is_of_head(path)}
+        return {**{path: value for path, value in chosen.items() if _is_of_head(path)}, **training}
 
     @abstractmethod
-    def _propose(self, number: int) -> Draws | None:
+    def _propose(self, number: int, rng: np.random.Generator) -> Draws | None:
         """The point of a trial, by what is told and pending."""
+
+
+def _is_of_head(path: str) -> bool:
+    return path.partition(".")[0] == "head"
