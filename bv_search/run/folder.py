@@ -1,7 +1,7 @@
 """The run folder: runs/<name>/ and the places in it."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -30,8 +30,8 @@ class Run:
         self.journal = Journal(path / JOURNAL)
 
     @classmethod
-    def create(cls, path: str | Path, study: Study) -> "Run":
-        """Make the folder, whole with its first event, or refuse."""
+    def create(cls, path: str | Path, study: Study, told: Iterable[Event] = ()) -> "Run":
+        """Make the folder, whole with its first events, or refuse."""
         path = Path(path)
         if path.exists():
             raise OutputError(
@@ -42,7 +42,7 @@ class Run:
             )
         with folder_being_made(path) as part:
             (part / TRIALS).mkdir()
-            Journal(part / JOURNAL).append({"event": "study", "study": study.to_json()})
+            Journal(part / JOURNAL).append({"event": "study", "study": study.to_json()}, *told)
             write_text(part / STUDY, _yaml(study))
         return cls(path, study)
 

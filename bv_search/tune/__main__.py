@@ -117,6 +117,14 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--workers", type=positive_int, metavar="N", help="scan workers (default: one per GPU, or one)"
     )
+    parser.add_argument(
+        "--warm-start",
+        type=run_place,
+        nargs="+",
+        default=(),
+        metavar="RUN",
+        help="tell a new search first what these runs of the same space found, of the same metric",
+    )
     parser.add_argument("--seed", type=seed, help="of the searcher (default: 0)")
     parser.add_argument("--name", type=name, help="of the run's folder (default: TASK-SPACE-1, -2, …)")
     parser.add_argument(
@@ -165,6 +173,7 @@ def to_config(args: Namespace) -> TuneConfig:
         scheduler=args.scheduler,
         trials=count,
         more=more,
+        warm_start=tuple(args.runs / place for place in args.warm_start),
         time_budget=args.time_budget,
         target=args.target,
         patience=args.patience,

@@ -17,6 +17,7 @@ class TuneConfig:
     searcher: str | None = None  # default: grid for a finite space, else hyperopt
     scheduler: str | None = None
     trials: int | None = None  # in all; None: the grid's size, else DEFAULT_TRIALS
+    warm_start: tuple[Path, ...] = ()  # runs whose trials a new search is told of
     more: bool = False  # `trials` more than the resumed run has
     time_budget: float | None = None  # seconds
     target: float | None = None  # on select: a head that reaches it ends the search

@@ -45,6 +45,7 @@ from bv_search.tune.space import Config
 from bv_search.tune.study import OpenStudy, open_study
 from bv_search.tune.suggestions import Suggestion, Suggestions
 from bv_search.tune.thin_trial import TRIAL, ThinTrial
+from bv_search.tune.warm_start import Told, read_told, sentence
 
 RAY_STATE = "ray"
 TUNE_SETTINGS = {
@@ -105,6 +106,10 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             )
             progress.say(_opening(study.run, study.store, pack, crew))
             searcher = SEARCHERS[study.run.study.searcher](study.space, study.run.study.seed, study.sizes.fit)
+            told = read_told(study.run.events())
+            if told:
+                searcher.remember([(study.space.draws(each.config), each.score) for each in told])
+                progress.say(sentence(told, study.store))
             capacity = crew.size * pack
             generation = study.run.study.generation or capacity
             for doubt in (*doubts(study.store), *doubts_of_learning(searcher, searched, left, generation)):
@@ -119,7 +124,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
                 total=left,
                 budget=budget,
             )
-            trials = _Trials(study=study, past=past, searcher=searcher)
+            trials = _Trials(study=study, past=past, told=told, searcher=searcher)
             with interruptible(budget, progress):
                 _search(budget, trials, desk, rungs, min(generation, capacity), recorder)
                 clock.note("search")
@@ -210,6 +215,7 @@ class _Trials:
 
     study: OpenStudy
     past: list[Past]
+    told: list[Told]  # of earlier runs
     searcher: Searcher
 
     @property
@@ -223,8 +229,10 @@ class _Trials:
 
     @property
     def start(self) -> list[Config]:
-        space, sizes = self.study.space, self.study.sizes
-        return [dict(point) for point in space.start if sizes.fit(space.draws(point))][len(self.searched) :]
+        """Of the space's own points, those that may be proposed and were not told."""
+        space, fit, told = self.study.space, self.study.sizes.fit, [each.config for each in self.told]
+        points = [dict(point) for point in space.start if fit(space.draws(point)) and point not in told]
+        return points[len(self.searched) :]
 
     @property
     def resumed(self) -> list[Suggestion]:
@@ -331,7 +339,7 @@ def replay(trials: Sequence[Past], searcher: Searcher, desk: Desk, halving: Halv
 
 
 def doubts_of_learning(searcher: Searcher, past: Sequence[Past], left: int, generation: int) -> Iterator[str]:
-    scored = sum(each.score is not None for each in past)
+    scored = len(searcher.told) + sum(each.score is not None for each in past)
     needed = searcher.startup_points or 0
     if scored < needed and 2 * needed < left <= generation:
         yield (

@@ -34,6 +34,7 @@ from bv_search.tune.searchers.grid import Grid
 from bv_search.tune.sizes import Sizes
 from bv_search.tune.space import Space, parse_space
 from bv_search.tune.space_file import find_space
+from bv_search.tune.warm_start import gather
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,13 +183,21 @@ def _begin(config: TuneConfig) -> OpenStudy:
         patience=config.patience,
         source=choice.source,
     )
-    run = Run.create(config.runs / name, study)
+    told = gather(config.warm_start, searcher, space, store)
+    run = Run.create(config.runs / name, study, [each.to_event() for each in told])
     return OpenStudy(run=run, space=space, store=store, choice=choice)
 
 
 def _resume(config: TuneConfig) -> OpenStudy:
     """Go on with a run as it was begun; only what changes no result may change, and when it ends."""
     run = Run.open(config.runs / str(config.name))
+    if config.warm_start:
+        raise UserError(
+            "a resumed run is told what it was begun with",
+            where=run.path,
+            found="--warm-start",
+            do="leave it out, or start a new run",
+        )
     study = run.study
     source = {key: value for key, value in study.space.items() if key != "name"}
     space = parse_space(source, str(study.space["name"]))

@@ -33,7 +33,7 @@ from bv_search.tune.crew import Crew, Job
 from bv_search.tune.desk import Desk
 from bv_search.tune.halving import Halving
 from bv_search.tune.outcome import describe, to_json
-from bv_search.tune.resume import Past
+from bv_search.tune.resume import Past, read_past
 from bv_search.tune.rungs import plan_rungs
 from bv_search.tune.search import doubts_of_learning, replay
 from bv_search.tune.search import run as search
@@ -239,6 +239,39 @@ def test_heads_that_a_time_budget_cuts_are_scored_as_they_are(class_store: Store
         assert record.curve == (), "cut on the way to its end"
         assert record.report_score is not None
         assert read_predictions(run.trial_folder(record.id) / "report.parquet").logits
+
+
+def test_a_warm_start_goes_on_where_others_were(
+    small_space: str, class_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However often it is interrupted, and when the others are gone."""
+    first = open_study(ask(small_space, class_store, tmp_path))
+    source = SEARCHERS["random"](first.space, 7)
+    known = [(draws, n / 20) for n in range(12) if (draws := source.ask(str(n))) is not None]
+    for number, (draws, score) in enumerate(known):
+        about = {"trial": f"{number:04d}", "at": float(number)}
+        report = {"score": 0.5}
+        first.run.journal.append(
+            {"event": "suggest", "config": first.space.config(draws), **about},
+            {"event": "finish", "status": DONE, "score": score, "loss": 0.5, "report": report, **about},
+        )
+    warm = {"searcher": "optuna", "warm_start": (first.run.path,), "generation": 2, "scheduler": "none"}
+    config = ask(small_space, class_store, tmp_path, trials=3, name="warm", **warm)
+
+    run = search(config, Progress())
+
+    assert "told of 12 trials of it\n" in capsys.readouterr().err
+    shutil.rmtree(first.run.path)
+    search(TuneConfig(name="warm", resume=True, runs=config.runs, trials=4), QUIET)
+    expected = SEARCHERS["optuna"](first.space, 0)
+    expected.remember(known)
+    records = searched(run)
+    assert [record.id for record in records] == ["0001", "0002", "0003", "0004"]
+    for past in read_past(run.events()):
+        if past.trial in ("0001", "0002", "0003"):
+            expected.adopt(past.trial, first.space.draws(past.config))
+            expected.tell(past.trial, past.score)
+    assert first.space.config(expected.ask("0004") or {}) == records[3].config
 
 
 def test_heads_above_a_limit_are_not_trained(

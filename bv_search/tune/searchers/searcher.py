@@ -1,14 +1,14 @@
 """The contract of a searcher: ask for a point, tell its score."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from bv_search.tune.searchers.draw import draw_at_random
 from bv_search.tune.space import Draws, Space
 
-LEARNED_DRAWS = 16  # of a model, which are slow, before the next ones are at random
+LEARNED_DRAWS = 8  # of a model, which are slow, before the next ones are at random
 MOST_DRAWS = 1000
 
 Fits = Callable[[Draws], bool]
@@ -31,6 +31,7 @@ class Searcher(ABC):
         self.seed = seed
         self.fits = fits
         self.refused = 0  # draws that did not fit
+        self._remembered = 0
         self._asked: dict[int, Draws] = {}
         self._scores: dict[int, float] = {}
         self._over: set[int] = set()  # told or failed
@@ -46,6 +47,13 @@ class Searcher(ABC):
     def adopt(self, trial: str, draws: Draws) -> None:
         """Take a point chosen elsewhere (a starting point, a resumed trial) as if it had been asked for."""
         self._asked[int(trial)] = draws
+
+    def remember(self, points: Sequence[tuple[Draws, float]]) -> None:
+        """Points that other searches scored, before the first is asked for: as if they had been told."""
+        for number, (draws, score) in enumerate(points, start=-len(points)):
+            self._asked[number], self._scores[number] = draws, score
+            self._over.add(number)
+        self._remembered = len(points)
 
     def tell(self, trial: str, score: float | None) -> None:
         """The score of an asked or adopted point, larger is better; None if it failed."""
@@ -65,13 +73,17 @@ class Searcher(ABC):
 
     def _fitting(self, number: int) -> Draws | None:
         for attempt in range(MOST_DRAWS):
-            rng = np.random.default_rng([self.seed, number, attempt])  # all chance of a proposal
+            rng = self._random(number, attempt)
             learns = attempt < LEARNED_DRAWS and len(self._scores) >= (self.startup_points or 0)
             draws = self._propose(number, rng) if learns else self._first(rng)
             if draws is None or self.fits(draws):
                 return draws
             self.refused += 1
-        return self._at_corner(np.random.default_rng([self.seed, number, MOST_DRAWS]))
+        return self._at_corner(self._random(number, MOST_DRAWS))
+
+    def _random(self, number: int, attempt: int) -> np.random.Generator:
+        """Where all chance of a proposal comes from; not what the searches drew that are remembered."""
+        return np.random.default_rng([self.seed, number, attempt, self._remembered])
 
     def _first(self, rng: np.random.Generator) -> Draws | None:
         """While too little was told for a model."""
