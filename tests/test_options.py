@@ -11,8 +11,8 @@ OPTIONS = {
     "extract": "--batch-tokens --block-bytes --data --dtype --encoder --format --layers --out --precision "
     "--repair --seed --task --threads --tokens --workers",
     "tune": "--data --data-fraction --dry-run --folds --generation --max-parameters --memory --name --pack "
-    "--patience --resume --runs --scheduler --searcher --seed --shape --source --space --store --target "
-    "--time-budget --trials --warm-start --workers",
+    "--patience --rerun --resume --runs --scheduler --searcher --seed --shape --source --space --store "
+    "--target --time-budget --trials --warm-start --workers",
     "ensemble": "--data --limit --method --no-mlflow RUN",
     "report": "--data --no-mlflow RUN",
     "predict": "--data --device --encoder --member --out --overwrite --store RUN|HEAD",

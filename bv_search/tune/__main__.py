@@ -26,6 +26,7 @@ EXAMPLES = """
   bv-search tune --space adapters --store stores/mrpc --trials 64 --searcher optuna
   bv-search tune --space my-space.yaml --store s3://bucket/stores/squad --time-budget 2h
   bv-search tune --resume mrpc-adapters-1 --trials +32
+  bv-search tune --rerun mrpc-adapters-1 0007
   bv-search tune --space paper-span --dry-run --shape 25x1024
 """
 
@@ -130,6 +131,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--resume", type=run_place, metavar="RUN", help="go on with a run: its name, or its folder"
     )
+    parser.add_argument(
+        "--rerun",
+        nargs=2,
+        metavar=("RUN", "TRIAL"),
+        help="train one trial of a run again, and compare its score and weights with those that were kept; "
+        "exit status 1 if the scores do not agree",
+    )
     parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="FOLDER", help="default: runs")
     parser.add_argument("--data", metavar="PATH", help="check that the store was made of this data")
     parser.add_argument("--dry-run", action="store_true", help="print heads, sizes and costs; do nothing")
@@ -139,6 +147,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run_command(args: Namespace, progress: Progress) -> Result:
+    if args.rerun is not None:
+        return _rerun(args, progress)
     if args.dry_run:
         return _dry_run(args)
     if args.shape is not None:
@@ -191,6 +201,11 @@ def to_config(args: Namespace) -> TuneConfig:
         data=args.data,
         runs=resume.parent if resume and resume.parent != Path() else args.runs,
     )
+
+
+def is_said(value: object) -> bool:
+    """Whether an option was given; a seed of 0 is."""
+    return value is not None and value is not False and value not in ("", ())
 
 
 def trials(text: str) -> tuple[int, bool]:
@@ -262,6 +277,25 @@ def _dry_run(args: Namespace) -> Result:
         raise UserError("a dry run is of a new search", found="--resume", do="leave --resume out")
     found = dry_run(to_config(args), args.shape)
     return Result(text=str(found), json=found.to_json())
+
+
+def _rerun(args: Namespace, progress: Progress) -> Result:
+    from bv_search.tune.rerun import rerun
+
+    plain = ("command", "json", "memory", "quiet", "rerun", "runs", "source")
+    given = [name for name, value in vars(args).items() if name not in plain and is_said(value)]
+    if args.source != AUTO:
+        given.append("source")
+    if given:
+        raise UserError(
+            "a trial is trained again as it was",
+            expected="--rerun RUN TRIAL, and at most --runs and --memory",
+            found=f"--{given[0].replace('_', '-')}",
+            do="leave it out",
+        )
+    place, trial = args.rerun
+    found = rerun(args.runs / run_place(place), trial, progress, memory=args.memory)
+    return Result(text=str(found), json=found.to_json(), exit_status=0 if found.agrees else 1)
 
 
 def _demonstrate(args: Namespace, progress: Progress) -> Result:
