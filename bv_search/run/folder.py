@@ -11,6 +11,7 @@ import yaml
 
 from bv_search.errors import OutputError, RunError
 from bv_search.files import confine, folder_being_made, read_json, write_json, write_text
+from bv_search.run.front import find_front
 from bv_search.run.journal import Event, Journal
 from bv_search.run.leaderboard import best, write_leaderboard
 from bv_search.run.lock import exclusive
@@ -112,7 +113,11 @@ class Run:
         return folder
 
     def write_leaderboard(self) -> Path:
-        return write_leaderboard(self.path / LEADERBOARD, self.trials())
+        return write_leaderboard(self.path / LEADERBOARD, self.trials(), self.front())
+
+    def front(self) -> list[TrialRecord] | None:
+        """From the smallest head up, where the search looked for one."""
+        return find_front(self.trials()) if self.study.seeks_front else None
 
     def seconds(self) -> dict[str, float]:
         """What the run spent, by step, summed over its sessions."""

@@ -10,6 +10,8 @@ from uuid import uuid4
 from bv_search.errors import RunError
 
 FORMAT_VERSION = 1
+SCORE, FRONT = "score", "score,parameters"
+OBJECTIVES = (SCORE, FRONT)
 WATCHED = ("bv-search", "torch", "transformers", "ray", "optuna", "hyperopt", "mlflow", "numpy", "pyarrow")
 
 
@@ -43,12 +45,17 @@ class Study:
     encoder_parameters: int  # what `percent` is of
     baseline: Mapping[str, Any] | None = None  # the encoder's own scores, as in the store's manifest
     folds: int = 1  # copies of each head
+    objective: str = SCORE  # or several, with commas between them: the search looks for a front
     target: float | None = None  # on select: a head that reaches it ends the search
     patience: int | None = None  # trials in a row without a new best that end the search
     source: str = "store"  # of hidden states: "store", "live"; "auto" until it has been decided
     versions: Mapping[str, str] = field(default_factory=versions)
     id: str = field(default_factory=lambda: uuid4().hex)  # tells runs of one name apart on a shared server
     format_version: int = FORMAT_VERSION
+
+    @property
+    def seeks_front(self) -> bool:
+        return self.objective == FRONT
 
     @property
     def task_name(self) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bv_search.command import Command, Progress, Result, fraction, main, positive_int, size
 from bv_search.errors import UserError
+from bv_search.run.study import OBJECTIVES
 from bv_search.source import AUTO, SOURCES
 from bv_search.tune.config import (
     DEFAULT_SCHEDULER,
@@ -61,6 +62,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="such as 90s, 30m, 2h: heads then stay as they are, and are scored",
     )
     parser.add_argument(
+        "--objective",
+        metavar="|".join(OBJECTIVES),
+        help="with parameters, look for the front of good and small heads (default: score)",
+    )
+    parser.add_argument(
         "--target",
         type=score,
         metavar="SCORE",
@@ -70,7 +76,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--patience",
         type=positive,
         metavar="N",
-        help="end the search after N trials in a row without a new best "
+        help="end the search after N trials in a row without a gain: a new best, or a new head of the front "
         "(how long one head waits for a gain of its own is the setting `patience` of a space)",
     )
     parser.add_argument(
@@ -185,6 +191,7 @@ def to_config(args: Namespace) -> TuneConfig:
         more=more,
         warm_start=tuple(args.runs / place for place in args.warm_start),
         time_budget=args.time_budget,
+        objective=args.objective,
         target=args.target,
         patience=args.patience,
         max_parameters=args.max_parameters,

@@ -1,11 +1,12 @@
 """What a search may take, and when it has enough."""
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from ray.tune import Stopper
 
+from bv_search.scan.trial import TrialConfig
 from bv_search.tune.resume import Past
 
 
@@ -13,8 +14,9 @@ class Budget(Stopper):
     """Ends a search before its last trial. Tune asks it whether to go on.
 
     So many seconds from now on, with None as long as it takes; a `target` that a score on select reaches;
-    `patience` trials in a row, as they end, without a new best; or a word from outside. Rungs of the `ladder`
-    may reach the target, and are no trials that are waited for.
+    `patience` trials in a row, as they end, without a gain; or a word from outside. Rungs of the `ladder` may
+    reach the target, and are no trials that are waited for. A gain is a new best; with a `size` also a head
+    that is smaller than all that are as good.
     """
 
     def __init__(
@@ -24,16 +26,22 @@ class Budget(Stopper):
         target: float | None = None,
         patience: int | None = None,
         ladder: Collection[str] = (),
+        size: Callable[[TrialConfig], int] | None = None,
     ) -> None:
         self.end = None if seconds is None else time.monotonic() + seconds
         self._target = target
         self._patience = patience
         self._ladder = frozenset(ladder)
         self._scores: dict[str, float] = {}
-        self._over: dict[str, None] = {}  # trials, as they ended
-        self._best: float | None = None
-        self._vain = 0  # trials since the best one
+        self._size = size
+        self._over: set[str] = set()
+        self._front: list[tuple[float, int]] = []  # scores and sizes that were a gain
+        self._vain = 0  # trials since the last gain
         self._reason: str | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Tune pickles what it is given, to restore it later; a run resumes from its journal instead."""
+        return {}
 
     @property
     def left(self) -> float | None:
@@ -55,18 +63,21 @@ class Budget(Stopper):
         if self._target is not None and score >= self._target:
             self.stop(f"trial {trial} has {score:.4f} on select, and the target is {self._target:g}")
 
-    def count(self, trial: str) -> None:
+    def count(self, trial: str, config: TrialConfig) -> None:
         """A trial has come to its end, with a gain or without."""
         if trial in self._over or trial in self._ladder:
             return
-        self._over[trial] = None
-        score = self._scores.get(trial)
-        if score is not None and (self._best is None or score > self._best):
-            self._best, self._vain = score, 0
-        else:
-            self._vain += 1
+        self._over.add(trial)
+        self._vain = 0 if self._gains(trial, config) else self._vain + 1
         if self._vain == self._patience:
-            self.stop(f"{self._vain} trials in a row without a new best")
+            self.stop(f"{self._vain} trials in a row without a gain")
+
+    def _gains(self, trial: str, config: TrialConfig) -> bool:
+        score, size = self._scores.get(trial), self._size(config) if self._size else 0
+        if score is None or any(score <= best and size >= small for best, small in self._front):
+            return False
+        self._front.append((score, size))
+        return True
 
     def stop(self, reason: str) -> None:
         """The first reason is the one."""
@@ -78,7 +89,7 @@ class Budget(Stopper):
             if past.score is not None:
                 self.hear(past.trial, past.score)
             if past.counts:
-                self.count(past.trial)
+                self.count(past.trial, past.typed_config)
 
     def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
         """No trial is stopped for itself."""

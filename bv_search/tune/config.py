@@ -20,6 +20,7 @@ class TuneConfig:
     warm_start: tuple[Path, ...] = ()  # runs whose trials a new search is told of
     more: bool = False  # `trials` more than the resumed run has
     time_budget: float | None = None  # seconds
+    objective: str | None = None  # one of OBJECTIVES; None: the score
     target: float | None = None  # on select: a head that reaches it ends the search
     patience: int | None = None  # trials in a row without a new best that end the search
     max_parameters: int | None = None  # of one copy of a head; None: as the space says

@@ -110,13 +110,14 @@ class Desk:
             self._recorder.halted(trial, status, is_cut=is_cut)
             self._halted[trial] = status
             if not is_cut:
-                self._budget.count(trial)
+                self._budget.count(trial, self._configs[trial])
 
     def fail(self, trial: str, reason: str) -> None:
         if trial not in self._failed:
             self._failed.add(trial)
             self._recorder.failed(trial, reason)
-            self._budget.count(trial)
+            if trial in self._configs:
+                self._budget.count(trial, self._configs[trial])
 
     def loses_process(self, trial: str) -> bool:
         """Whether its head goes on in another one: it has not failed, and the last one got somewhere."""

@@ -49,8 +49,8 @@ class Past:
 
     @property
     def counts(self) -> bool:
-        """Whether it was waited for in vain, if it was no gain."""
-        return not self.is_live and not self.is_cut
+        """Whether the search waited for a gain of it: not of a rung, nor where it was not given its time."""
+        return self.rung is None and not self.is_live and not self.is_cut
 
 
 def read_past(events: Sequence[Mapping[str, Any]]) -> list[Past]:

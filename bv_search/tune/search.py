@@ -105,7 +105,9 @@ def run(config: TuneConfig, progress: Progress) -> Run:
                 one_token=study.store.manifest.tokens != "all",
             )
             progress.say(_opening(study.run, study.store, pack, crew))
-            searcher = SEARCHERS[study.run.study.searcher](study.space, study.run.study.seed, study.sizes.fit)
+            searcher = SEARCHERS[study.run.study.searcher](
+                study.space, study.run.study.seed, study.sizes.fit, study.size
+            )
             told = read_told(study.run.events())
             if told:
                 searcher.remember([(study.space.draws(each.config), each.score) for each in told])
@@ -146,6 +148,7 @@ def budget_of(seconds: float | None, study: OpenStudy, past: Sequence[Past]) -> 
         target=study.run.study.target,
         patience=study.run.study.patience,
         ladder=[rung.trial for rung in rungs_of(head_shape(study.store))],
+        size=study.size and (lambda config: study.sizes.of_head(config.head)),
     )
     budget.recall(past)
     return budget

@@ -22,7 +22,10 @@ class Sizes:
         self._shape = shape
 
     def of(self, draws: Draws) -> int:
-        return count(TrialConfig.from_json(self.space.config(draws)).head, self._shape)
+        return self.of_head(TrialConfig.from_json(self.space.config(draws)).head)
+
+    def of_head(self, head: HeadConfig) -> int:
+        return count(head, self._shape)
 
     def fit(self, draws: Draws) -> bool:
         """Whether a head may be proposed."""

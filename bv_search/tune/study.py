@@ -11,7 +11,7 @@ from bv_search.files import absolute
 from bv_search.heads.config import check_fit
 from bv_search.run.folder import Run
 from bv_search.run.roles import check_data, find_near
-from bv_search.run.study import Study
+from bv_search.run.study import FRONT, OBJECTIVES, SCORE, Study
 from bv_search.scan.folds import Folds
 from bv_search.scan.ground import count_rows, head_shape
 from bv_search.scan.trial import TrialConfig
@@ -31,6 +31,7 @@ from bv_search.tune.config import (
 )
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.searchers.grid import Grid
+from bv_search.tune.searchers.searcher import Size
 from bv_search.tune.sizes import Sizes
 from bv_search.tune.space import Space, parse_space
 from bv_search.tune.space_file import find_space
@@ -49,6 +50,11 @@ class OpenStudy:
     def sizes(self) -> Sizes:
         return Sizes(self.space, head_shape(self.store))
 
+    @property
+    def size(self) -> Size | None:
+        """What is to be small, where that is an objective."""
+        return self.sizes.of if self.run.study.seeks_front else None
+
 
 def open_study(config: TuneConfig) -> OpenStudy:
     check_names(config)
@@ -60,8 +66,27 @@ def check_names(config: TuneConfig) -> None:
         raise UnknownName("searcher", config.searcher, SEARCHERS)
     if config.scheduler is not None and config.scheduler not in SCHEDULERS:
         raise UnknownName("scheduler", config.scheduler, SCHEDULERS)
+    if config.objective is not None and config.objective not in OBJECTIVES:
+        raise UnknownName("objective", config.objective, OBJECTIVES)
     if config.source not in SOURCES:
         raise UnknownName("source", config.source, SOURCES)
+    if config.objective == FRONT:
+        _check_front(config)
+
+
+def _check_front(config: TuneConfig) -> None:
+    """Rungs stop heads that others beat by score: the small ones, which a front is made of."""
+    able = [name for name, searcher in SEARCHERS.items() if searcher.finds_fronts]
+    if config.searcher is not None and config.searcher not in able:
+        raise UserError(
+            f"{config.searcher} takes one objective", expected=f"--searcher {', '.join(able)}", found=FRONT
+        )
+    if config.scheduler == "asha":
+        raise UserError(
+            "asha judges by the score alone, and would stop the small heads of a front",
+            expected="--scheduler none",
+            found=FRONT,
+        )
 
 
 def load_space(config: TuneConfig) -> Space:
@@ -91,12 +116,14 @@ def with_max_parameters(space: Space, limit: int) -> Space:
 
 
 def choose_searcher(config: TuneConfig, space: Space) -> str:
-    return config.searcher or ("grid" if space.is_finite() else "hyperopt")
+    learning = "optuna" if config.objective == FRONT else "hyperopt"
+    return config.searcher or ("grid" if space.is_finite() else learning)
 
 
 def choose_scheduler(config: TuneConfig, searcher: str) -> str:
-    """A table is filled in whole, unless it is asked otherwise."""
-    return config.scheduler or ("none" if searcher == "grid" else DEFAULT_SCHEDULER)
+    """A table is filled in whole, unless it is asked otherwise; heads of a front have no common measure."""
+    whole = searcher == "grid" or config.objective == FRONT
+    return config.scheduler or ("none" if whole else DEFAULT_SCHEDULER)
 
 
 def choose_generation(config: TuneConfig, searcher: str) -> int | None:
@@ -179,6 +206,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
         encoder_parameters=store.encoder_parameters,
         baseline=asdict(baseline) if baseline else None,
         folds=choose_folds(config, searcher, store),
+        objective=config.objective or SCORE,
         target=config.target,
         patience=config.patience,
         source=choice.source,
@@ -227,6 +255,7 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
     """What is said again of a run must be what it was begun with."""
     study = run.study
     pairs = {
+        "--objective": (study.objective, config.objective),
         "--searcher": (study.searcher, config.searcher),
         "--scheduler": (study.scheduler, config.scheduler),
         "--seed": (study.seed, config.seed),

@@ -142,6 +142,27 @@ def test_an_interrupted_search_proposes_what_an_unbroken_one_does(name: str, gen
             broken.tell(number, told[number][1])
 
 
+@pytest.mark.parametrize("name", ["optuna", "optuna-gp"])
+def test_of_two_objectives_both_are_looked_for(name: str) -> None:
+    """A large head is good, and a small one is small: what lies between is neither."""
+
+    def size(draws: Draws) -> int:
+        return 1 + abs(int(draws["seed"]) - 7)
+
+    def worth(draws: Draws) -> float:
+        return float(draws["seed"] == 2) - abs(math.log10(float(draws["learning_rate"])) + 2)
+
+    searcher = SEARCHERS[name](NESTED, 1, size=size)
+    points = [draws for _, draws in asked(SEARCHERS["random"](NESTED, 5), 40)]
+    searcher.remember([(draws, worth(draws)) for draws in points])
+    count = 12 if name == "optuna" else 3
+    drawn = [draws["seed"] for _, draws in asked(searcher, count, begin=1)]
+    assert sum(seed in (2, 6, 7, 8) for seed in drawn) > count / 2
+    again = SEARCHERS[name](NESTED, 1, size=size)
+    again.remember([(draws, worth(draws)) for draws in points])
+    assert [draws["seed"] for _, draws in asked(again, 2, begin=1)] == drawn[:2]
+
+
 @pytest.mark.parametrize("name", SEARCHERS)
 def test_what_does_not_fit_is_never_proposed(name: str) -> None:
     """It is drawn again, by the seed and the trial's number as ever; a grid passes over it."""

@@ -130,6 +130,15 @@ def test_a_dry_run_counts_the_copies_that_are_asked_for(capsys: pytest.CaptureFi
         (["--trials", "0"], "argument --trials: expected a whole number above zero; found '0'"),
         (["--trials", "-3"], "argument --trials: expected a whole number above zero; found '-3'"),
         (["--pack", "many"], "argument --pack: expected a whole number above zero; found 'many'"),
+        (["--objective", "parameters"], "no objective named 'parameters'; expected one of score, score,para"),
+        (
+            ["--objective", "score,parameters", "--searcher", "hyperopt"],
+            "hyperopt takes one objective; expected --searcher optuna, optuna-gp, random, grid; found score,",
+        ),
+        (
+            ["--objective", "score,parameters", "--scheduler", "asha"],
+            "asha judges by the score alone, and would stop the small heads of a front; expected --scheduler",
+        ),
         (["--max-parameters", "0"], "--max-parameters: expected a whole number above zero; found '0'"),
         (["--max-parameters", "9"], "adapters: has no head that small; expected max_parameters of "),
         (["--target", "high"], "argument --target: expected a score such as 0.85; found 'high'"),

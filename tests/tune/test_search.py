@@ -274,6 +274,17 @@ def test_a_warm_start_goes_on_where_others_were(
     assert first.space.config(expected.ask("0004") or {}) == records[3].config
 
 
+def test_a_search_for_a_front_says_what_stands_on_it(
+    small_space: str, class_store: Store, tmp_path: Path
+) -> None:
+    run = search(ask(small_space, class_store, tmp_path, objective="score,parameters", trials=3), QUIET)
+    front = to_json(run)["front"]
+    assert [each["trial"] for each in front] == [record.id for record in run.front() or ()]
+    assert front[-1]["trial"] == run.finished_trials()[0].id
+    assert "the front of score on select against parameters" in describe(run)
+    assert {record.status for record in searched(run)} == {DONE}, "none was stopped for its score alone"
+
+
 def test_heads_above_a_limit_are_not_trained(
     small_space: str, class_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -290,14 +301,14 @@ def test_a_search_that_found_enough_ends_and_says_why(
 ) -> None:
     config = ask(small_space, class_store, tmp_path, trials=500, pack="2", searcher="random", patience=3)
     run = search(config, Progress())
-    assert "the search ends: 3 trials in a row without a new best; heads are" in capsys.readouterr().err
-    assert to_json(run)["ended"] == "3 trials in a row without a new best"
+    assert "the search ends: 3 trials in a row without a gain; heads are" in capsys.readouterr().err
+    assert to_json(run)["ended"] == "3 trials in a row without a gain"
     assert 4 <= len(finished(run)) < 100
 
     before = run.journal.path.read_bytes()
     again = TuneConfig(name="it", resume=True, runs=config.runs)
     search(again, Progress())
-    assert "the search has ended: 3 trials in a row without a new best; another" in capsys.readouterr().err
+    assert "the search has ended: 3 trials in a row without a gain; another" in capsys.readouterr().err
     assert run.journal.path.read_bytes() == before
 
     search(replace(again, patience=500, target=-1.0), Progress())

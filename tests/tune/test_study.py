@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bv_search.errors import RunError, UserError
-from bv_search.run.study import Study
+from bv_search.run.study import FRONT, Study
 from bv_search.scan import folds as folds_module
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
@@ -56,6 +56,7 @@ def test_what_is_said_again_may_be_what_was_said(begun: OpenStudy, space: str) -
         ("data_fraction", 0.5),
         ("folds", 3),
         ("max_parameters", 100),
+        ("objective", "score,parameters"),
         ("space", "pooling"),
     ],
 )
@@ -88,6 +89,16 @@ def test_a_limit_is_the_space_of_the_run(space: str, class_store: Store, tmp_pat
         resume(begun, space=space)
     with pytest.raises(UserError, match="has its own max_parameters; leave out --max-parameters"):
         open_study(TuneConfig(store=class_store.path, runs=tmp_path, **said))
+
+
+def test_a_front_is_looked_for_by_those_who_can(space: str, class_store: Store, tmp_path: Path) -> None:
+    config = TuneConfig(space=space, store=class_store.path, name="it", runs=tmp_path, objective=FRONT)
+    begun = open_study(config)
+    study = resume(begun, objective=FRONT).run.study
+    assert (study.searcher, study.scheduler, study.seeks_front) == ("optuna", "none", True)
+    point = begun.space.draws(next(iter(begun.space.corners())))
+    assert begun.size is not None
+    assert begun.size(point) == begun.sizes.of(point) > 100
 
 
 def test_what_ends_a_search_is_kept_and_may_be_changed(

@@ -2,13 +2,15 @@
 
 import numpy as np
 
-from bv_search.tune.searchers.searcher import Fits, Searcher
+from bv_search.tune.searchers.searcher import Fits, Searcher, Size
 from bv_search.tune.space import Draws, Space
 
 
 class Grid(Searcher):
-    def __init__(self, space: Space, seed: int, fits: Fits = lambda draws: True) -> None:
-        super().__init__(space, seed, fits)
+    def __init__(
+        self, space: Space, seed: int, fits: Fits = lambda draws: True, size: Size | None = None
+    ) -> None:
+        super().__init__(space, seed, fits, size)
         self._points = [draws for draws in space.points() if fits(draws)]
 
     def __len__(self) -> int:

@@ -14,15 +14,18 @@ from hyperopt import JOB_STATE_DONE, STATUS_OK, Trials, hp, tpe
 from hyperopt.base import Domain
 
 from bv_search.tune.distribution import Choice, Distribution, LogUniform, QUniform, RandInt
-from bv_search.tune.searchers.searcher import Fits, Searcher
+from bv_search.tune.searchers.searcher import Fits, Searcher, Size
 from bv_search.tune.space import Draws, Space
 
 
 class HyperOpt(Searcher):
+    finds_fronts = False
     startup_points = 10
 
-    def __init__(self, space: Space, seed: int, fits: Fits = lambda draws: True) -> None:
-        super().__init__(space, seed, fits)
+    def __init__(
+        self, space: Space, seed: int, fits: Fits = lambda draws: True, size: Size | None = None
+    ) -> None:
+        super().__init__(space, seed, fits, size)
         self._domain = Domain(lambda point: 0.0, _expression(space.tree, ""))
         self._suggest = partial(tpe.suggest, n_startup_jobs=0, verbose=False)
 

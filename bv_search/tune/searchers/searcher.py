@@ -12,6 +12,7 @@ LEARNED_DRAWS = 8  # of a model, which are slow, before the next ones are at ran
 MOST_DRAWS = 1000
 
 Fits = Callable[[Draws], bool]
+Size = Callable[[Draws], int]
 
 
 class Searcher(ABC):
@@ -21,15 +22,20 @@ class Searcher(ABC):
     asked for and told until then: not on the order in which they were told, nor on how often the search was
     interrupted.
 
-    What does not fit is never proposed: it is drawn again.
+    What does not fit is never proposed: it is drawn again. With a `size` that small heads have less of, both
+    are looked for: good ones and small ones.
     """
 
+    finds_fronts = True  # of several objectives
     startup_points: int | None = None  # that are told before a model speaks; None: there is no model
 
-    def __init__(self, space: Space, seed: int, fits: Fits = lambda draws: True) -> None:
+    def __init__(
+        self, space: Space, seed: int, fits: Fits = lambda draws: True, size: Size | None = None
+    ) -> None:
         self.space = space
         self.seed = seed
         self.fits = fits
+        self.size = size
         self.refused = 0  # draws that did not fit
         self._remembered = 0
         self._asked: dict[int, Draws] = {}
