@@ -10,8 +10,9 @@ OPTIONS = {
     "finetune": "--batch --data --device --encoder --fractions --learning-rate --out --seed --task",
     "extract": "--batch-tokens --block-bytes --data --dtype --encoder --format --layers --out --precision "
     "--repair --seed --task --threads --tokens --workers",
-    "tune": "--data --data-fraction --dry-run --folds --generation --memory --name --pack --resume --runs "
-    "--scheduler --searcher --seed --shape --source --space --store --time-budget --trials --workers",
+    "tune": "--data --data-fraction --dry-run --folds --generation --max-parameters --memory --name "
+    "--objective --pack --patience --rerun --resume --runs --scheduler --searcher --seed --shape --source "
+    "--space --store --target --time-budget --trials --warm-start --workers",
     "ensemble": "--data --limit --method --no-mlflow RUN",
     "report": "--data --no-mlflow RUN",
     "predict": "--data --device --encoder --member --out --overwrite --store RUN|HEAD",

@@ -67,9 +67,10 @@ def standings_chart(facts: Facts) -> str:
 def parameters_chart(facts: Facts) -> str:
     """Every head of the search, and the best linear probe: how large, and how good."""
     probe = facts.standing(PROBE)
+    front = {record.id for record in facts.front or ()}
     kinds: dict[str, list[TrialRecord]] = {}
     for record in facts.ranked:
-        if record.rung is None or (probe is not None and record.id == probe.trial):
+        if record.rung is None or (probe is not None and record.id == probe.trial) or record.id in front:
             kinds.setdefault(kind_of(record), []).append(record)
     with drawing("parameters and score of every head", 3.6) as chart:
         axes = chart.axes
@@ -86,6 +87,10 @@ def parameters_chart(facts: Facts) -> str:
                 linewidths=0,
                 label=kind,
             )
+        if facts.front:
+            at = [(record.parameters, record.report_score) for record in facts.front]
+            ring = {"facecolors": "none", "edgecolors": ORANGE, "linewidths": 1.6, "s": 90}
+            axes.scatter(*zip(*at, strict=True), label="front, by select", **ring)
         if (encoder := facts.standing("encoder")) is not None:
             axes.axhline(encoder.score, color=GREY, linewidth=1.2, linestyle="--")
             axes.axhspan(*encoder.interval, color=GREY, alpha=0.12, linewidth=0)
@@ -104,7 +109,7 @@ def parameters_chart(facts: Facts) -> str:
         axes.set_xlabel("parameters of the head")
         axes.set_ylabel(f"{facts.task.metric} on report")
         axes.grid(axis="both")
-        if len(kinds) > 1:
+        if len(kinds) > 1 or facts.front:
             chart.figure.legend(loc="outside upper center", ncols=min(4, len(kinds)), fontsize=9)
     return chart.svg
 

@@ -42,6 +42,11 @@ class Facts:
         """Without the rungs of the ladder, and what was made of trials."""
         return [record for record in self.records if record.is_searched]
 
+    @cached_property
+    def front(self) -> list[TrialRecord] | None:
+        """From the smallest head up, where the search looked for one."""
+        return self.run.front()
+
     @property
     def unbeaten(self) -> str | None:
         """The one model that no combination beat on select, where an ensemble was looked for in vain."""

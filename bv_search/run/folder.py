@@ -1,7 +1,7 @@
 """The run folder: runs/<name>/ and the places in it."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +11,7 @@ import yaml
 
 from bv_search.errors import OutputError, RunError
 from bv_search.files import confine, folder_being_made, read_json, write_json, write_text
+from bv_search.run.front import find_front
 from bv_search.run.journal import Event, Journal
 from bv_search.run.leaderboard import best, write_leaderboard
 from bv_search.run.lock import exclusive
@@ -30,8 +31,8 @@ class Run:
         self.journal = Journal(path / JOURNAL)
 
     @classmethod
-    def create(cls, path: str | Path, study: Study) -> "Run":
-        """Make the folder, whole with its first event, or refuse."""
+    def create(cls, path: str | Path, study: Study, told: Iterable[Event] = ()) -> "Run":
+        """Make the folder, whole with its first events, or refuse."""
         path = Path(path)
         if path.exists():
             raise OutputError(
@@ -42,7 +43,7 @@ class Run:
             )
         with folder_being_made(path) as part:
             (part / TRIALS).mkdir()
-            Journal(part / JOURNAL).append({"event": "study", "study": study.to_json()})
+            Journal(part / JOURNAL).append({"event": "study", "study": study.to_json()}, *told)
             write_text(part / STUDY, _yaml(study))
         return cls(path, study)
 
@@ -112,7 +113,11 @@ class Run:
         return folder
 
     def write_leaderboard(self) -> Path:
-        return write_leaderboard(self.path / LEADERBOARD, self.trials())
+        return write_leaderboard(self.path / LEADERBOARD, self.trials(), self.front())
+
+    def front(self) -> list[TrialRecord] | None:
+        """From the smallest head up, where the search looked for one."""
+        return find_front(self.trials()) if self.study.seeks_front else None
 
     def seconds(self) -> dict[str, float]:
         """What the run spent, by step, summed over its sessions."""
@@ -122,6 +127,11 @@ class Run:
                 for step, spent in event["seconds"].items():
                     total[step] = total.get(step, 0.0) + (spent or 0.0)
         return total
+
+    def ending(self) -> str | None:
+        """Why its last session ended before the last trial, if it did."""
+        ends = [event for event in self.events() if event["event"] == "end"]
+        return ends[-1].get("why") if ends else None
 
     def memory(self) -> dict[str, int]:
         """The most bytes that each kind of process took, over the run's sessions."""

@@ -96,8 +96,14 @@ def flat(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return found
 
 
-def write_leaderboard(path: Path, records: Iterable[TrialRecord]) -> Path:
+def write_leaderboard(
+    path: Path, records: Iterable[TrialRecord], front: Iterable[TrialRecord] | None = None
+) -> Path:
+    """With a column that says who stands on the front, where there is one."""
     rows = leaderboard_rows(records)
+    if front is not None:
+        trials = {record.id for record in front}
+        rows = [{**row, "front": "yes" if row["trial"] in trials else "no"} for row in rows]
     names = list(COLUMNS)
     for row in rows:
         names += [name for name in row if name not in names]

@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 from uuid import uuid4
@@ -10,6 +10,8 @@ from uuid import uuid4
 from bv_search.errors import RunError
 
 FORMAT_VERSION = 1
+SCORE, FRONT = "score", "score,parameters"
+OBJECTIVES = (SCORE, FRONT)
 WATCHED = ("bv-search", "torch", "transformers", "ray", "optuna", "hyperopt", "mlflow", "numpy", "pyarrow")
 
 
@@ -45,10 +47,17 @@ class Study:
     folds: int = 1  # copies of each head
     finalists: int = 0  # heads that learn once more at the end, from all rows
     seeds: int = 3  # copies of each of these
+    objective: str = SCORE  # or several, with commas between them: the search looks for a front
+    target: float | None = None  # on select: a head that reaches it ends the search
+    patience: int | None = None  # trials in a row without a new best that end the search
     source: str = "store"  # of hidden states: "store", "live"; "auto" until it has been decided
     versions: Mapping[str, str] = field(default_factory=versions)
     id: str = field(default_factory=lambda: uuid4().hex)  # tells runs of one name apart on a shared server
     format_version: int = FORMAT_VERSION
+
+    @property
+    def seeks_front(self) -> bool:
+        return self.objective == FRONT
 
     @property
     def task_name(self) -> str:
@@ -60,7 +69,7 @@ class Study:
     @classmethod
     def from_json(cls, value: Mapping[str, Any], where: object = None) -> "Study":
         known = {item.name for item in fields(cls)}
-        required = known - {"baseline", "folds", "finalists", "seeds", "source", "versions", "id"}
+        required = {i.name for i in fields(cls) if i.default is MISSING and i.default_factory is MISSING}
         if value.get("format_version") != FORMAT_VERSION:
             raise RunError(
                 "is of another format version",

@@ -4,10 +4,12 @@ import os
 import re
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from math import inf, isfinite
 from pathlib import Path
 
 from bv_search.command import Command, Progress, Result, fraction, main, positive_int, size
 from bv_search.errors import UserError
+from bv_search.run.study import OBJECTIVES
 from bv_search.source import AUTO, SOURCES
 from bv_search.tune.config import (
     DEFAULT_SCHEDULER,
@@ -27,6 +29,7 @@ EXAMPLES = """
   bv-search tune --space adapters --store stores/mrpc --trials 64 --searcher optuna
   bv-search tune --space my-space.yaml --store s3://bucket/stores/squad --time-budget 2h
   bv-search tune --resume mrpc-adapters-1 --trials +32
+  bv-search tune --rerun mrpc-adapters-1 0007
   bv-search tune --space paper-span --dry-run --shape 25x1024
 """
 
@@ -59,6 +62,30 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=duration,
         metavar="TIME",
         help="such as 90s, 30m, 2h: heads then stay as they are, and are scored",
+    )
+    parser.add_argument(
+        "--objective",
+        metavar="|".join(OBJECTIVES),
+        help="with parameters, look for the front of good and small heads (default: score)",
+    )
+    parser.add_argument(
+        "--target",
+        type=score,
+        metavar="SCORE",
+        help="end the search once a head has this score on select: the others then stay as they are",
+    )
+    parser.add_argument(
+        "--patience",
+        type=positive,
+        metavar="N",
+        help="end the search after N trials in a row without a gain: a new best, or a new head of the front "
+        "(how long one head waits for a gain of its own is the setting `patience` of a space)",
+    )
+    parser.add_argument(
+        "--max-parameters",
+        type=positive,
+        metavar="N",
+        help="propose no head of which one copy has more (a space may say so too: max_parameters: N)",
     )
     parser.add_argument(
         "--data-fraction", type=fraction, metavar="F", help="train on the first part of the store"
@@ -109,10 +136,25 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--workers", type=positive_int, metavar="N", help="scan workers (default: one per GPU, or one)"
     )
+    parser.add_argument(
+        "--warm-start",
+        type=run_place,
+        nargs="+",
+        default=(),
+        metavar="RUN",
+        help="tell a new search first what these runs of the same space found, of the same metric",
+    )
     parser.add_argument("--seed", type=whole, help="of the searcher (default: 0)")
     parser.add_argument("--name", type=name, help="of the run's folder (default: TASK-SPACE-1, -2, …)")
     parser.add_argument(
         "--resume", type=run_place, metavar="RUN", help="go on with a run: its name, or its folder"
+    )
+    parser.add_argument(
+        "--rerun",
+        nargs=2,
+        metavar=("RUN", "TRIAL"),
+        help="train one trial of a run again, and compare its score and weights with those that were kept; "
+        "exit status 1 if the scores do not agree",
     )
     parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="FOLDER", help="default: runs")
     parser.add_argument("--data", metavar="PATH", help="check that the store was made of this data")
@@ -123,6 +165,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run_command(args: Namespace, progress: Progress) -> Result:
+    if args.rerun is not None:
+        return _rerun(args, progress)
     if args.dry_run:
         return _dry_run(args)
     if args.shape is not None:
@@ -157,7 +201,12 @@ def to_config(args: Namespace) -> TuneConfig:
         scheduler=args.scheduler,
         trials=count,
         more=more,
+        warm_start=tuple(args.runs / place for place in args.warm_start),
         time_budget=args.time_budget,
+        objective=args.objective,
+        target=args.target,
+        patience=args.patience,
+        max_parameters=args.max_parameters,
         data_fraction=args.data_fraction,
         folds=args.folds,
         finalists=args.finalists,
@@ -173,6 +222,11 @@ def to_config(args: Namespace) -> TuneConfig:
         data=args.data,
         runs=resume.parent if resume and resume.parent != Path() else args.runs,
     )
+
+
+def is_said(value: object) -> bool:
+    """Whether an option was given; a seed of 0 is."""
+    return value is not None and value is not False and value not in ("", ())
 
 
 def trials(text: str) -> tuple[int, bool]:
@@ -222,6 +276,16 @@ def positive(text: str) -> int:
     return int(text)
 
 
+def score(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = inf
+    if not isfinite(value):
+        raise ArgumentTypeError(f"expected a score such as 0.85; found {text!r}")
+    return value
+
+
 def duration(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
     if not match or float(match[1]) <= 0:
@@ -240,6 +304,25 @@ def _dry_run(args: Namespace) -> Result:
         raise UserError("a dry run is of a new search", found="--resume", do="leave --resume out")
     found = dry_run(to_config(args), args.shape)
     return Result(text=str(found), json=found.to_json())
+
+
+def _rerun(args: Namespace, progress: Progress) -> Result:
+    from bv_search.tune.rerun import rerun
+
+    plain = ("command", "json", "memory", "quiet", "rerun", "runs", "source")
+    given = [name for name, value in vars(args).items() if name not in plain and is_said(value)]
+    if args.source != AUTO:
+        given.append("source")
+    if given:
+        raise UserError(
+            "a trial is trained again as it was",
+            expected="--rerun RUN TRIAL, and at most --runs and --memory",
+            found=f"--{given[0].replace('_', '-')}",
+            do="leave it out",
+        )
+    place, trial = args.rerun
+    found = rerun(args.runs / run_place(place), trial, progress, memory=args.memory)
+    return Result(text=str(found), json=found.to_json(), exit_status=0 if found.agrees else 1)
 
 
 def _demonstrate(args: Namespace, progress: Progress) -> Result:

@@ -17,8 +17,13 @@ class TuneConfig:
     searcher: str | None = None  # default: grid for a finite space, else hyperopt
     scheduler: str | None = None
     trials: int | None = None  # in all; None: the grid's size, else DEFAULT_TRIALS
+    warm_start: tuple[Path, ...] = ()  # runs whose trials a new search is told of
     more: bool = False  # `trials` more than the resumed run has
     time_budget: float | None = None  # seconds
+    objective: str | None = None  # one of OBJECTIVES; None: the score
+    target: float | None = None  # on select: a head that reaches it ends the search
+    patience: int | None = None  # trials in a row without a new best that end the search
+    max_parameters: int | None = None  # of one copy of a head; None: as the space says
     data_fraction: float | None = None  # of the rows that heads learn from; None: as the space says
     folds: int | None = None  # copies of each head; None: some where few rows choose, one elsewhere
     finalists: int | None = None  # heads that learn once more, from all rows; None: none of a table

@@ -106,13 +106,18 @@ class Desk:
         """
         if self._positions.get(trial) and trial not in self._failed:
             status = DONE if self._is_done(trial) else STOPPED
-            self._recorder.halted(trial, status)
+            is_cut = status == STOPPED and self._budget.is_spent
+            self._recorder.halted(trial, status, is_cut=is_cut)
             self._halted[trial] = status
+            if not is_cut:
+                self._budget.count(trial, self._configs[trial])
 
     def fail(self, trial: str, reason: str) -> None:
         if trial not in self._failed:
             self._failed.add(trial)
             self._recorder.failed(trial, reason)
+            if trial in self._configs:
+                self._budget.count(trial, self._configs[trial])
 
     def loses_process(self, trial: str) -> bool:
         """Whether its head goes on in another one: it has not failed, and the last one got somewhere."""
@@ -144,6 +149,8 @@ class Desk:
 
     def drain(self) -> None:
         """Wait for the segments under way: what they learned is not thrown away."""
+        if self._budget.reason is not None:
+            self._progress.say(f"the search ends: {self._budget.reason}; heads are scored as they are")
         while self._crew.running or self._climbs:
             self._send_climbs()
             self.collect(wait=None)
@@ -218,6 +225,7 @@ class Desk:
                     self.fail(final.trial, str(final))
                 else:
                     self._recorder.finished(final, self._configs[final.trial], DONE)
+                    self._budget.hear(final.trial, final.select.score)
         elif result.worker_died and climb.losses + 1 < ATTEMPTS:
             self._climbs.append(replace(climb, losses=climb.losses + 1))
         else:
@@ -259,6 +267,7 @@ class Desk:
             return {}
         score = outcome.found.score
         self._best = score if self._best is None else max(score, self._best)
+        self._budget.hear(trial, score)
         return {trial: self.news(trial, outcome.found)}
 
     def _lost(self, order: Order, lost: Lost) -> dict[str, News]:

@@ -11,7 +11,7 @@ import torch
 from bv_search.errors import UserError
 from bv_search.heads.config import HeadConfig, HeadShape, check_fit, fits
 from bv_search.heads.config.published import published_percent
-from bv_search.heads.head import Head, count_parameters
+from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
 from bv_search.run.trial import percent_of
 from bv_search.scan.course import Course
@@ -23,6 +23,7 @@ from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tune.config import SEEDS, TuneConfig
+from bv_search.tune.sizes import Sizes, count
 from bv_search.tune.space import Space
 from bv_search.tune.study import (
     check_heads,
@@ -46,6 +47,7 @@ class HeadSize:
     parameters: int  # of all its copies
     percent: float
     published: float | None  # percent, in the source work
+    fits: bool  # under the limit, if there is one
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -53,11 +55,13 @@ class HeadSize:
             "parameters": self.parameters,
             "percent": self.percent,
             "published_percent": self.published,
+            "fits": self.fits,
         }
 
     def line(self, width: int) -> str:
         published = "" if self.published is None else f"  (published: {self.published:g} %)"
-        return f"  {self.name:{width}}  {self.parameters:>12,}  {self.percent:8.4f} %{published}"
+        above = "" if self.fits else "  (above the limit)"
+        return f"  {self.name:{width}}  {self.parameters:>12,}  {self.percent:8.4f} %{published}{above}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,6 +78,11 @@ class DryRun:
 
     def __str__(self) -> str:
         lines = [f"space {self.space.name}: {self.space.about}", f"{len(self.heads)} heads:"]
+        if self.space.max_parameters is not None:
+            fitting = sum(head.fits for head in self.heads)
+            each = " a copy" if self.folds > 1 else ""
+            limit = f"{self.space.max_parameters:,} parameters{each}"
+            lines[-1] = f"{fitting} of {len(self.heads)} heads have at most {limit}:"
         width = max(len(head.name) for head in self.heads)
         lines += [head.line(width) for head in self.heads[:LISTED]]
         if len(self.heads) > LISTED:
@@ -86,21 +95,26 @@ class DryRun:
 def dry_run(config: TuneConfig, shape: str | None) -> DryRun:
     check_names(config)
     space = load_space(config)
-    trials = count_trials(config, space)
     configs = [TrialConfig.from_json(corner) for corner in space.corners()]
     if shape is not None:
         stand_in = find_shape(shape, [config.head for config in configs])
         folds = config.folds or 1
-        heads = measure_heads(configs, stand_in, BERT_LARGE_PARAMETERS, folds)
+        sizes = Sizes(space, stand_in)
+        sizes.check()
+        heads = measure_heads(configs, stand_in, BERT_LARGE_PARAMETERS, folds, space.max_parameters)
+        trials = count_trials(config, sizes)
         return DryRun(space=space, trials=trials, folds=folds, heads=heads, cost={})
     store = open_store(config.store, config)
     check_heads(space, store)
     live = choose_source(config.source, store).source == LIVE
     searcher = choose_searcher(config, space)
     folds = choose_folds(config, searcher, store)
-    heads = measure_heads(configs, head_shape(store), store.encoder_parameters, folds)
     finale = choose_finalists(config, searcher) * (config.seeds or SEEDS)
-    cost = estimate(store, configs, heads, trials, folds=folds, finale=finale, live=live)
+    own = head_shape(store)
+    heads = measure_heads(configs, own, store.encoder_parameters, folds, space.max_parameters)
+    trials = count_trials(config, Sizes(space, own))
+    fitting = [head for head in heads if head.fits]
+    cost = estimate(store, configs, fitting, trials, folds=folds, finale=finale, live=live)
     return DryRun(space=space, trials=trials, folds=folds, heads=heads, cost=cost)
 
 
@@ -118,16 +132,24 @@ def find_shape(text: str, heads: Sequence[HeadConfig]) -> HeadShape:
 
 
 def measure_heads(
-    configs: Sequence[TrialConfig], shape: HeadShape, encoder_parameters: int, copies: int
+    configs: Sequence[TrialConfig], shape: HeadShape, encoder_parameters: int, copies: int, limit: int | None
 ) -> tuple[HeadSize, ...]:
     """Each head of a space once, in the space's order."""
     sizes = []
     for head in dict.fromkeys(config.head for config in configs):
-        parameters = copies * count_parameters(head, shape)
+        own = count(head, shape)
+        parameters = copies * own
         percent = percent_of(parameters, encoder_parameters) or 0.0
         published = published_percent(head, shape)
         sizes.append(
-            HeadSize(name=head.name, config=head, parameters=parameters, percent=percent, published=published)
+            HeadSize(
+                name=head.name,
+                config=head,
+                parameters=parameters,
+                percent=percent,
+                published=published,
+                fits=limit is None or own <= limit,
+            )
         )
     return tuple(sizes)
 

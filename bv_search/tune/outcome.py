@@ -4,6 +4,7 @@ from typing import Any
 
 from bv_search.model.standings import BEST, Standing, Standings, compare, standings_text
 from bv_search.run.folder import Run
+from bv_search.run.front import front_text
 from bv_search.run.leaderboard import best, leaderboard_text, smallest, standard_error, summary
 from bv_search.run.roles import open_store
 from bv_search.run.trial import FAILED
@@ -22,6 +23,8 @@ def describe(run: Run, standings: Standings | None = None) -> str:
             f"smallest within one standard error ({error:.4f}) of the best on select: trial {small.id}, "
             f"{small.parameters:,} parameters"
         )
+    if front := run.front():
+        lines += ["", front_text(front), ""]
     failed = [record for record in records if record.status == FAILED]
     lines += [f"trial {record.id} failed: {record.reason}" for record in failed]
     lines.append(f"peak memory of a scan worker: {run.memory()['peak_scan_worker'] / 1e9:.2f} GB")
@@ -50,6 +53,8 @@ def to_json(run: Run, standings: Standings | None = None) -> dict[str, Any]:
         if ranked and standings
         else None,
         "smallest": summary(smallest(ranked)) if ranked else None,
+        "front": None if (front := run.front()) is None else [summary(record) for record in front],
+        "ended": run.ending(),
         "source": run.study.source,
         "seconds": run.seconds(),
         "memory": run.memory(),

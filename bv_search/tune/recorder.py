@@ -58,9 +58,9 @@ class Recorder:
     def state(self, trial: str, position: int) -> bytes:
         return self._state_path(trial, position).read_bytes()
 
-    def halted(self, trial: str, status: str) -> None:
-        """Its training is over; only its answers are still to be made."""
-        self._append("halt", trial, status=status)
+    def halted(self, trial: str, status: str, *, is_cut: bool) -> None:
+        """Its training is over, or cut short by the end of the search; only its answers are to be made."""
+        self._append("halt", trial, status=status, cut=is_cut)
 
     def failed(self, trial: str, reason: str) -> None:
         self._append("finish", trial, status=FAILED, reason=reason)
@@ -102,8 +102,10 @@ class Recorder:
         failed = {"status": FAILED, "reason": reason}
         self._run.journal.append({"event": "encore", "of": trial, "rows": 0, "seconds": 0.0, BAGGED: failed})
 
-    def ended(self, seconds: Mapping[str, float], memory: Mapping[str, int]) -> None:
-        self._run.journal.append({"event": "end", "seconds": dict(seconds), "memory": dict(memory)})
+    def ended(self, seconds: Mapping[str, float], memory: Mapping[str, int], why: str | None) -> None:
+        self._run.journal.append(
+            {"event": "end", "seconds": dict(seconds), "memory": dict(memory), "why": why}
+        )
         self._run.write_leaderboard()
         self._mirror.close("FINISHED")
 

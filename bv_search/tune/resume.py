@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from bv_search.run.trial import FAILED
@@ -22,6 +23,9 @@ class Past:
     checks: Checks = field(default_factory=Checks)
     has_learned: bool = False
     status: str | None = None  # how its training ended, if it did
+    ended: float = inf  # its place among those whose training is over
+    is_cut: bool = False  # by the end of a session, on its way
+    final: float | None = None  # its score on select, with its answers
     finished: bool = False  # its answers are written
 
     @property
@@ -45,13 +49,20 @@ class Past:
 
     @property
     def score(self) -> float | None:
-        return self.found[-1][1].score if self.found and self.status != FAILED else None
+        if self.status == FAILED:
+            return None
+        return self.found[-1][1].score if self.found else self.final
+
+    @property
+    def counts(self) -> bool:
+        """Whether the search waited for a gain of it: not of a rung, nor where it was not given its time."""
+        return self.rung is None and not self.is_live and not self.is_cut
 
 
 def read_past(events: Sequence[Mapping[str, Any]]) -> list[Past]:
     """Every trial of the journal, in the order of suggestion."""
     past: dict[str, Past] = {}
-    for event in events:
+    for number, event in enumerate(events):
         match event["event"]:
             case "suggest":
                 past[event["trial"]] = Past(
@@ -66,8 +77,10 @@ def read_past(events: Sequence[Mapping[str, Any]]) -> list[Past]:
                 if event["found"] is not None:
                     trial.found.append((event["position"], Check(**event["found"])))
             case "halt":
-                past[event["trial"]].status = event["status"]
+                trial = past[event["trial"]]
+                trial.status, trial.ended, trial.is_cut = event["status"], number, event.get("cut", False)
             case "finish":
-                past[event["trial"]].status = event["status"]
-                past[event["trial"]].finished = True
+                trial = past[event["trial"]]
+                trial.status, trial.ended = event["status"], min(trial.ended, number)
+                trial.finished, trial.final = True, event.get("score")
     return list(past.values())

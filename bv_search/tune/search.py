@@ -32,6 +32,7 @@ from bv_search.tune.crew import Crew
 from bv_search.tune.desk import Desk
 from bv_search.tune.finale import Finale, find_finalists
 from bv_search.tune.halving import Halving
+from bv_search.tune.interrupt import interruptible
 from bv_search.tune.lot import Lot
 from bv_search.tune.parking import Parking
 from bv_search.tune.pool import Pool
@@ -45,6 +46,7 @@ from bv_search.tune.space import Config
 from bv_search.tune.study import OpenStudy, open_study
 from bv_search.tune.suggestions import Suggestion, Suggestions
 from bv_search.tune.thin_trial import TRIAL, ThinTrial
+from bv_search.tune.warm_start import Told, read_told, sentence
 
 RAY_STATE = "ray"
 TUNE_SETTINGS = {
@@ -86,14 +88,14 @@ def run(config: TuneConfig, progress: Progress) -> Run:
         past = read_past(study.run.events())
         searched = [each for each in past if each.rung is None]
         left = study.run.study.trials - sum(each.finished for each in searched)
-        if not left and study.run.memory() and not find_finalists(study.run):  # it lived to its end
-            progress.say(f"all {len(searched)} trials have ended: --trials +N adds some")
+        if (ending := _ending(study, past)) is not None:
+            progress.say(ending)
             mirror.close()
             return study.run
         with ray_session(), _hired(config, study, progress) as crew:
             configs = [TrialConfig.from_json(corner) for corner in study.space.corners()]
             asked = study.run.study.pack
-            pack = crew.capacity(configs) if asked == AUTO else int(asked)
+            pack = crew.capacity(study.sizes.planned()) if asked == AUTO else int(asked)
             clock.note("start")
             rungs = plan_rungs(
                 configs,
@@ -102,12 +104,15 @@ def run(config: TuneConfig, progress: Progress) -> Run:
                 one_token=study.store.manifest.tokens != "all",
             )
             progress.say(_opening(study.run, study.store, pack, crew))
-            searcher = SEARCHERS[study.run.study.searcher](study.space, study.run.study.seed)
+            told = read_told(study.run.events())
+            searcher = _searcher(study, told)
+            if told:
+                progress.say(sentence(told, study.store))
             capacity = crew.size * pack
             generation = study.run.study.generation or capacity
             for doubt in (*doubts(study.store), *doubts_of_learning(searcher, searched, left, generation)):
                 progress.say(doubt)
-            budget = Budget(config.time_budget)
+            budget = budget_of(config.time_budget, study, past)
             desk = Desk(
                 crew=crew,
                 pool=Pool(rungs, pack),
@@ -117,19 +122,57 @@ def run(config: TuneConfig, progress: Progress) -> Run:
                 total=left,
                 budget=budget,
             )
-            trials = _Trials(study=study, past=past, searcher=searcher)
-            _search(budget, trials, desk, rungs, min(generation, capacity), recorder)
-            clock.note("search")
-            desk.finish(pack)
-            clock.note("score")
-            finale = Finale(crew=crew, recorder=recorder, progress=progress)
-            finale.play(find_finalists(study.run), room=pack * study.run.study.folds)
-            clock.note("finale")
+            trials = _Trials(study=study, past=past, told=told, searcher=searcher)
+            with interruptible(budget, progress):
+                _search(budget, trials, desk, rungs, min(generation, capacity), recorder)
+                clock.note("search")
+                desk.finish(pack)
+                clock.note("score")
+                finale = Finale(crew=crew, recorder=recorder, progress=progress)
+                if not budget.is_interrupted:
+                    finale.play(find_finalists(study.run), room=pack * study.run.study.folds)
+                clock.note("finale")
+            if searcher.refused:
+                progress.say(f"{searcher.refused} proposals had too many parameters, and were drawn again")
             memory = {"peak_scan_worker": crew.peak_memory()}
-        recorder.ended({**clock.total(), "scan": desk.scan_seconds + finale.scan_seconds}, memory)
+        spent = {**clock.total(), "scan": desk.scan_seconds + finale.scan_seconds}
+        recorder.ended(spent, memory, budget.reason)
         _register(study.run, mirror, progress)
     progress.close()
     return study.run
+
+
+def budget_of(seconds: float | None, study: OpenStudy, past: Sequence[Past]) -> Budget:
+    """What is left of it after what earlier sessions found."""
+    budget = Budget(
+        seconds,
+        target=study.run.study.target,
+        patience=study.run.study.patience,
+        ladder=[rung.trial for rung in rungs_of(head_shape(study.store))],
+        size=study.size and (lambda config: study.sizes.of_head(config.head)),
+    )
+    budget.recall(past)
+    return budget
+
+
+def _ending(study: OpenStudy, past: Sequence[Past]) -> str | None:
+    """Why there is nothing left to do; None where there is."""
+    run, searched = study.run, [each for each in past if each.rung is None]
+    if not run.memory() or find_finalists(run):  # its last session did not live to its end
+        return None
+    if sum(each.finished for each in searched) == run.study.trials:
+        return f"all {len(searched)} trials have ended: --trials +N adds some"
+    heard = budget_of(None, study, past)
+    if not heard.is_spent or any(each.position and not each.finished for each in past):
+        return None
+    return f"the search has ended: {heard.reason}; another --target or --patience lets it go on"
+
+
+def _searcher(study: OpenStudy, told: Sequence[Told]) -> Searcher:
+    space, settings = study.space, study.run.study
+    searcher = SEARCHERS[settings.searcher](space, settings.seed, study.sizes.fit, study.size)
+    searcher.remember([(space.draws(each.config), each.score) for each in told])
+    return searcher
 
 
 @contextmanager
@@ -190,6 +233,7 @@ class _Trials:
 
     study: OpenStudy
     past: list[Past]
+    told: list[Told]  # of earlier runs
     searcher: Searcher
 
     @property
@@ -203,7 +247,10 @@ class _Trials:
 
     @property
     def start(self) -> list[Config]:
-        return [dict(point) for point in self.study.space.start[len(self.searched) :]]
+        """Of the space's own points, those that may be proposed and were not told."""
+        space, fit, told = self.study.space, self.study.sizes.fit, [each.config for each in self.told]
+        points = [dict(point) for point in space.start if fit(space.draws(point)) and point not in told]
+        return points[len(self.searched) :]
 
     @property
     def resumed(self) -> list[Suggestion]:
@@ -241,7 +288,7 @@ def _search(
     halving = Halving(rungs, spared=[rung.trial for rung in rungs_of(head_shape(trials.study.store))])
     replay(trials.past, trials.searcher, desk, halving)
     _climb(trials, desk, recorder)
-    if trials.resumed or trials.new_rungs or trials.numbers:
+    if not budget.is_spent and (trials.resumed or trials.new_rungs or trials.numbers):
         suggestions = Suggestions(
             trials.searcher,
             lot=lot,
@@ -310,7 +357,7 @@ def replay(trials: Sequence[Past], searcher: Searcher, desk: Desk, halving: Halv
 
 
 def doubts_of_learning(searcher: Searcher, past: Sequence[Past], left: int, generation: int) -> Iterator[str]:
-    scored = sum(each.score is not None for each in past)
+    scored = len(searcher.told) + sum(each.score is not None for each in past)
     needed = searcher.startup_points or 0
     if scored < needed and 2 * needed < left <= generation:
         yield (

@@ -33,6 +33,7 @@ class Space:
     source: Mapping[str, Any]  # as it stood in its file
     tree: Any = field(repr=False)
     start: tuple[Config, ...] = ()
+    max_parameters: int | None = None  # of one copy of a head
 
     def draw(self, pick: Pick) -> Draws:
         """Ask `pick` for each parameter that its ancestors' draws make real."""
@@ -84,10 +85,13 @@ class Space:
 
 def parse_space(source: Mapping[str, Any], name: str) -> Space:
     _refuse_bad_keys(source, name)
-    unknown = sorted(source.keys() - {"about", "space", "start"})
+    unknown = sorted(source.keys() - {"about", "max_parameters", "space", "start"})
     if unknown:
-        raise SpaceError(f"no key {unknown[0]!r}", where=name, expected="about, space, start")
+        raise SpaceError(f"no key {unknown[0]!r}", where=name, expected="about, max_parameters, space, start")
     about, inside, start = source.get("about", ""), source.get("space"), source.get("start", [])
+    limit = source.get("max_parameters")
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise SpaceError("bad max_parameters", where=name, expected="a number above 0", found=repr(limit))
     if not isinstance(about, str):
         raise SpaceError("bad description", where=f"{name}: about", expected="a text", found=repr(about))
     if not isinstance(inside, dict) or not inside:
@@ -102,7 +106,9 @@ def parse_space(source: Mapping[str, Any], name: str) -> Space:
     tree = _parse(inside, f"{name}: space")
     if not isinstance(tree, dict):
         raise SpaceError("a distribution as the whole space", where=name, expected="space: {head: …}")
-    space = Space(name=name, about=about, source=dict(source), tree=tree, start=tuple(start))
+    space = Space(
+        name=name, about=about, source=dict(source), tree=tree, start=tuple(start), max_parameters=limit
+    )
     _prove(space)
     return space
 

@@ -11,7 +11,7 @@ from bv_search.files import absolute
 from bv_search.heads.config import check_fit
 from bv_search.run.folder import Run
 from bv_search.run.roles import check_data, find_near
-from bv_search.run.study import Study
+from bv_search.run.study import FRONT, OBJECTIVES, SCORE, Study
 from bv_search.scan.folds import Folds
 from bv_search.scan.ground import count_rows, head_shape
 from bv_search.scan.trial import TrialConfig
@@ -33,8 +33,11 @@ from bv_search.tune.config import (
 )
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.searchers.grid import Grid
+from bv_search.tune.searchers.searcher import Size
+from bv_search.tune.sizes import Sizes
 from bv_search.tune.space import Space, parse_space
 from bv_search.tune.space_file import find_space
+from bv_search.tune.warm_start import gather
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +47,15 @@ class OpenStudy:
     store: Store
     choice: Choice  # of the source
     changes: Mapping[str, Any] = field(default_factory=dict)  # of a resumed study, once it may be written to
+
+    @property
+    def sizes(self) -> Sizes:
+        return Sizes(self.space, head_shape(self.store))
+
+    @property
+    def size(self) -> Size | None:
+        """What is to be small, where that is an objective."""
+        return self.sizes.of if self.run.study.seeks_front else None
 
 
 def open_study(config: TuneConfig) -> OpenStudy:
@@ -56,13 +68,34 @@ def check_names(config: TuneConfig) -> None:
         raise UnknownName("searcher", config.searcher, SEARCHERS)
     if config.scheduler is not None and config.scheduler not in SCHEDULERS:
         raise UnknownName("scheduler", config.scheduler, SCHEDULERS)
+    if config.objective is not None and config.objective not in OBJECTIVES:
+        raise UnknownName("objective", config.objective, OBJECTIVES)
     if config.source not in SOURCES:
         raise UnknownName("source", config.source, SOURCES)
+    if config.objective == FRONT:
+        _check_front(config)
+
+
+def _check_front(config: TuneConfig) -> None:
+    """Rungs stop heads that others beat by score: the small ones, which a front is made of."""
+    able = [name for name, searcher in SEARCHERS.items() if searcher.finds_fronts]
+    if config.searcher is not None and config.searcher not in able:
+        raise UserError(
+            f"{config.searcher} takes one objective", expected=f"--searcher {', '.join(able)}", found=FRONT
+        )
+    if config.scheduler == "asha":
+        raise UserError(
+            "asha judges by the score alone, and would stop the small heads of a front",
+            expected="--scheduler none",
+            found=FRONT,
+        )
 
 
 def load_space(config: TuneConfig) -> Space:
     space = find_space(config.begun_space)
-    return space if config.data_fraction is None else with_data_fraction(space, config.data_fraction)
+    if config.data_fraction is not None:
+        space = with_data_fraction(space, config.data_fraction)
+    return space if config.max_parameters is None else with_max_parameters(space, config.max_parameters)
 
 
 def with_data_fraction(space: Space, fraction: float) -> Space:
@@ -77,13 +110,22 @@ def with_data_fraction(space: Space, fraction: float) -> Space:
     return parse_space(source, space.name)
 
 
+def with_max_parameters(space: Space, limit: int) -> Space:
+    """The same space without heads that have more."""
+    if space.max_parameters is not None:
+        raise SpaceError("has its own max_parameters", where=space.name, do="leave out --max-parameters")
+    return parse_space({**space.source, "max_parameters": limit}, space.name)
+
+
 def choose_searcher(config: TuneConfig, space: Space) -> str:
-    return config.searcher or ("grid" if space.is_finite() else "hyperopt")
+    learning = "optuna" if config.objective == FRONT else "hyperopt"
+    return config.searcher or ("grid" if space.is_finite() else learning)
 
 
 def choose_scheduler(config: TuneConfig, searcher: str) -> str:
-    """A table is filled in whole, unless it is asked otherwise."""
-    return config.scheduler or ("none" if searcher == "grid" else DEFAULT_SCHEDULER)
+    """A table is filled in whole, unless it is asked otherwise; heads of a front have no common measure."""
+    whole = searcher == "grid" or config.objective == FRONT
+    return config.scheduler or ("none" if whole else DEFAULT_SCHEDULER)
 
 
 def choose_generation(config: TuneConfig, searcher: str) -> int | None:
@@ -99,11 +141,11 @@ def choose_finalists(config: TuneConfig, searcher: str) -> int:
     return 0 if searcher == "grid" else FINALISTS
 
 
-def count_trials(config: TuneConfig, space: Space) -> int:
+def count_trials(config: TuneConfig, sizes: Sizes) -> int:
     """As many as asked for; a grid has no more than its points."""
-    if choose_searcher(config, space) != "grid":
+    if choose_searcher(config, sizes.space) != "grid":
         return config.trials or DEFAULT_TRIALS
-    points = len(Grid(space, config.seed or 0))
+    points = len(Grid(sizes.space, config.seed or 0, sizes.fit))
     return min(config.trials or points, points)
 
 
@@ -146,11 +188,12 @@ def check_heads(space: Space, store: Store) -> None:
     shape = head_shape(store)
     for corner in space.corners():
         check_fit(TrialConfig.from_json(corner).head, shape)
+    Sizes(space, shape).check()
 
 
 def _begin(config: TuneConfig) -> OpenStudy:
     space = load_space(config)
-    searcher, trials = choose_searcher(config, space), count_trials(config, space)
+    searcher = choose_searcher(config, space)
     store = open_store(config.store, config)
     check_heads(space, store)
     choice = choose_source(config.source, store)
@@ -164,7 +207,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
         task=store.manifest.task,
         searcher=searcher,
         scheduler=choose_scheduler(config, searcher),
-        trials=trials,
+        trials=count_trials(config, Sizes(space, head_shape(store))),
         seed=config.seed or 0,
         pack=config.pack or AUTO,
         generation=choose_generation(config, searcher),
@@ -174,15 +217,26 @@ def _begin(config: TuneConfig) -> OpenStudy:
         folds=choose_folds(config, searcher, store),
         finalists=choose_finalists(config, searcher),
         seeds=config.seeds or SEEDS,
+        objective=config.objective or SCORE,
+        target=config.target,
+        patience=config.patience,
         source=choice.source,
     )
-    run = Run.create(config.runs / name, study)
+    told = gather(config.warm_start, searcher, space, store)
+    run = Run.create(config.runs / name, study, [each.to_event() for each in told])
     return OpenStudy(run=run, space=space, store=store, choice=choice)
 
 
 def _resume(config: TuneConfig) -> OpenStudy:
-    """Go on with a run as it was begun; only what changes no result may change, and the number of trials."""
+    """Go on with a run as it was begun; only what changes no result may change, and when it ends."""
     run = Run.open(config.runs / str(config.name))
+    if config.warm_start:
+        raise UserError(
+            "a resumed run is told what it was begun with",
+            where=run.path,
+            found="--warm-start",
+            do="leave it out, or start a new run",
+        )
     study = run.study
     source = {key: value for key, value in study.space.items() if key != "name"}
     space = parse_space(source, str(study.space["name"]))
@@ -197,9 +251,13 @@ def _resume(config: TuneConfig) -> OpenStudy:
             found=f"{store.digest} in {place}",
             do="put that store back, say with --store where it is now, or start a new run",
         )
-    trials = _resumed_trials(config, study, space)
+    trials = _resumed_trials(config, study, Sizes(space, head_shape(store)))
     choice = choose_source(study.source if config.source == AUTO else config.source, store)
     now = {"trials": trials, "source": choice.source, "store": place, "pack": config.pack or study.pack}
+    now |= {
+        "target": study.target if config.target is None else config.target,
+        "patience": config.patience or study.patience,
+    }
     changes = {key: value for key, value in now.items() if value != getattr(study, key)}
     return OpenStudy(run=run, space=space, store=store, choice=choice, changes=changes)
 
@@ -208,6 +266,7 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
     """What is said again of a run must be what it was begun with."""
     study = run.study
     pairs = {
+        "--objective": (study.objective, config.objective),
         "--searcher": (study.searcher, config.searcher),
         "--scheduler": (study.scheduler, config.scheduler),
         "--seed": (study.seed, config.seed),
@@ -216,10 +275,13 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
         "--folds": (study.folds, config.folds),
         "--finalists": (study.finalists, config.finalists),
         "--seeds": (study.seeds, config.seeds),
+        "--max-parameters": (space.max_parameters, config.max_parameters),
     }
     if config.space:
         part = study.data_fraction if study.data_fraction < 1 else None
-        same = load_space(replace(config, data_fraction=part)).source == space.source
+        again = load_space(replace(config, data_fraction=part, max_parameters=None)).source
+        limit = {"max_parameters": space.max_parameters}  # of the run, if the file has none
+        same = {**limit, **again} == {**limit, **space.source}
         pairs["--space"] = (space.name, space.name if same else f"{config.space}, which differs")
     for option, (begun, found) in pairs.items():
         if found not in (None, begun):
@@ -232,7 +294,7 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
             )
 
 
-def _resumed_trials(config: TuneConfig, study: Study, space: Space) -> int:
+def _resumed_trials(config: TuneConfig, study: Study, sizes: Sizes) -> int:
     if config.trials is None:
         return study.trials
     trials = study.trials + config.trials if config.more else config.trials
@@ -244,7 +306,7 @@ def _resumed_trials(config: TuneConfig, study: Study, space: Space) -> int:
             found=trials,
         )
     whole = replace(config, searcher=study.searcher, trials=trials)
-    return count_trials(whole, space)
+    return count_trials(whole, sizes)
 
 
 def _free_name(runs: Path, stem: str) -> str:

@@ -142,8 +142,78 @@ def test_an_interrupted_search_proposes_what_an_unbroken_one_does(name: str, gen
             broken.tell(number, told[number][1])
 
 
+@pytest.mark.parametrize("name", ["optuna", "optuna-gp"])
+def test_of_two_objectives_both_are_looked_for(name: str) -> None:
+    """A large head is good, and a small one is small: what lies between is neither."""
+
+    def size(draws: Draws) -> int:
+        return 1 + abs(int(draws["seed"]) - 7)
+
+    def worth(draws: Draws) -> float:
+        return float(draws["seed"] == 2) - abs(math.log10(float(draws["learning_rate"])) + 2)
+
+    searcher = SEARCHERS[name](NESTED, 1, size=size)
+    points = [draws for _, draws in asked(SEARCHERS["random"](NESTED, 5), 40)]
+    searcher.remember([(draws, worth(draws)) for draws in points])
+    count = 12 if name == "optuna" else 3
+    drawn = [draws["seed"] for _, draws in asked(searcher, count, begin=1)]
+    assert sum(seed in (2, 6, 7, 8) for seed in drawn) > count / 2
+    again = SEARCHERS[name](NESTED, 1, size=size)
+    again.remember([(draws, worth(draws)) for draws in points])
+    assert [draws["seed"] for _, draws in asked(again, 2, begin=1)] == drawn[:2]
+
+
+@pytest.mark.parametrize("name", SEARCHERS)
+def test_what_does_not_fit_is_never_proposed(name: str) -> None:
+    """It is drawn again, by the seed and the trial's number as ever; a grid passes over it."""
+    space = find_space("data-fraction") if name == "grid" else NESTED
+    path, limit = ("data_fraction", 0.5) if name == "grid" else ("learning_rate", 1.0e-3)
+
+    def fits(draws: Draws) -> bool:
+        return bool(space.config(draws)[path] <= limit)
+
+    def points(numbers: range) -> list[Draws]:
+        """The good ones are those that do not fit."""
+        searcher, found = SEARCHERS[name](space, 4, fits), []
+        for number in numbers:
+            draws = searcher.ask(str(number))
+            assert draws is not None
+            found.append(draws)
+            searcher.tell(str(number), space.config(draws)[path])
+        assert searcher.refused > 0 or name == "grid"
+        return found
+
+    whole = points(range(11))
+    assert all(map(fits, whole))
+    assert whole == points(range(11))
+    if name == "grid":
+        assert len(list(asked(SEARCHERS[name](space, 4, fits), 100))) == sum(map(fits, space.points())) < 30
+    else:
+        assert len({draws["learning_rate"] for draws in whole}) == 11
+
+
 def hash_of(text: str) -> int:
     return xxhash.xxh3_64_intdigest(text.encode())
+
+
+@pytest.mark.parametrize("name", LEARNING)
+def test_what_other_searches_found_is_as_good_as_told(name: str) -> None:
+    """It shortens the time of chance; the search goes on from there, and not over the same ground."""
+    source = [draws for _, draws in asked(SEARCHERS["random"](NESTED, 5), 40)]
+    known = [(draws, 1.0 if draws["head"] == 1 else 0.0) for draws in source]
+
+    def warm(count: int) -> Searcher:
+        searcher = SEARCHERS[name](NESTED, 0)
+        searcher.remember(known[:count])
+        assert list(searcher.told.values()) == known[:count]
+        assert not searcher.pending
+        return searcher
+
+    first = list(asked(warm(40), 6, begin=1))
+    assert first == list(asked(warm(40), 6, begin=1))
+    assert sum(int(draws["head"]) for _, draws in first) >= 5, "it has learned"
+    cold = list(asked(SEARCHERS[name](NESTED, 0), 6, begin=1))
+    assert not any(point in cold for point in asked(warm(9), 6, begin=1))
 
 
 @pytest.mark.parametrize("name", LEARNING)

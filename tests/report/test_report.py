@@ -26,6 +26,7 @@ from bv_search.report.report import run as write
 from bv_search.report.spans import span_facts
 from bv_search.report.words import summary, verdict
 from bv_search.run import Run
+from bv_search.run.study import FRONT
 from bv_search.scan.ladder import ENCODER
 from bv_search.store.store import StoreSplit
 from bv_search.tasks.evaluation import Delta
@@ -50,6 +51,19 @@ class Tags(HTMLParser):
             self.cells.append(0)
         if tag in {"td", "th"}:
             self.cells[-1] += 1
+
+
+def test_a_front_is_shown_where_it_was_looked_for(run: Run) -> None:
+    plain = render(gather(run))
+    run.change_study(objective=FRONT)
+    facts = gather(run)
+    page = render(facts)
+    assert facts.front
+    for text, heading in ((page.html, "The front:"), (page.markdown, "## The front")):
+        assert heading in text
+        assert all(f"{record.parameters:,}" in text.partition(heading)[2] for record in facts.front)
+    assert "front, by select" in page.html
+    assert "front" not in plain.html + plain.markdown
 
 
 @pytest.fixture

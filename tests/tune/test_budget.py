@@ -1,10 +1,16 @@
-"""The time that a search may take."""
+"""What ends a search before its last trial."""
 
 import time
+from typing import Any
 
 import pytest
 
+from bv_search.scan.checks import Check
+from bv_search.scan.trial import TrialConfig
 from bv_search.tune.budget import Budget
+from bv_search.tune.resume import Past
+
+CONFIG = TrialConfig.from_json({"head": {"kind": "pooling"}, "learning_rate": 0.01})
 
 
 def test_it_is_spent_when_its_seconds_are_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,3 +26,69 @@ def test_it_is_spent_when_its_seconds_are_over(monkeypatch: pytest.MonkeyPatch) 
 def test_without_seconds_it_is_never_spent() -> None:
     assert Budget(None).left is None
     assert not Budget(None).stop_all()
+
+
+def test_a_score_that_is_enough_ends_it() -> None:
+    ours = Budget(None, target=0.7, ladder=["probe-all"])
+    ours.hear("0001", 0.69)
+    assert not ours.stop_all()
+    ours.hear("probe-all", 0.7)
+    ours.hear("0002", 0.9)
+    assert ours.reason == "trial probe-all has 0.7000 on select, and the target is 0.7", "the first one"
+
+
+def test_trials_without_a_new_best_end_it_in_the_order_of_their_ends() -> None:
+    ours = Budget(None, patience=2, ladder=["probe-all"])
+    ours.hear("0003", 0.9)
+    for trial, score in (("0001", 0.5), ("0002", 0.5), ("probe-all", 0.1)):
+        ours.hear(trial, score)
+        ours.count(trial, CONFIG)
+    assert not ours.is_spent, "what has not ended is not waited for, nor are rungs"
+    ours.count("0002", CONFIG)
+    assert not ours.is_spent, "once each"
+    ours.count("0003", CONFIG)
+    ours.count("a failed one", CONFIG)
+    assert not ours.is_spent
+    ours.hear("0004", 0.9)
+    ours.count("0004", CONFIG)
+    assert ours.reason == "2 trials in a row without a gain"
+
+
+def past(trial: str, score: float, ended: float, *, is_cut: bool = False) -> Past:
+    found = [(48, Check(position=48, rows=768, score=score, loss=0.5))]
+    about = {"trial": trial, "config": CONFIG.to_json(), "position": 48, "found": found, "ended": ended}
+    return Past(**about, status="stopped", is_cut=is_cut)  # type: ignore[arg-type]
+
+
+def test_a_resumed_search_has_waited_already() -> None:
+    known = [past("0001", 0.5, 9), past("0002", 0.9, 3), past("0003", 0.1, 7, is_cut=True)]
+    ours = Budget(None, patience=2)
+    ours.recall(known)
+    assert ours.reason is None, "one ended after the best; another one was not given its time"
+    ours.count("0004", CONFIG)
+    assert ours.stop_all()
+    late = Budget(None, target=0.9)
+    late.recall(known)
+    assert late.is_spent
+
+
+def test_the_first_reason_is_the_one() -> None:
+    ours = Budget(0.0)
+    ours.stop("interrupted")
+    assert ours.reason == "its time is up"
+
+
+def test_on_a_front_a_small_head_is_a_gain() -> None:
+    heads = {size: TrialConfig.from_json(adapter(size)) for size in (4, 8, 16)}
+    ours = Budget(None, patience=2, size=lambda config: config.head.size)  # type: ignore[attr-defined]
+    for trial, size, score in (("1", 8, 0.7), ("2", 16, 0.7), ("3", 4, 0.6), ("4", 4, 0.6)):
+        ours.hear(trial, score)
+        ours.count(trial, heads[size])
+        assert ours.reason is None
+    ours.hear("5", 0.65)
+    ours.count("5", heads[8])
+    assert ours.reason == "2 trials in a row without a gain"
+
+
+def adapter(size: int) -> dict[str, Any]:
+    return {"head": {"kind": "adapter", "size": size}, "learning_rate": 0.01}

@@ -39,7 +39,7 @@ class Recorder:
     def segment(self, outcome: Outcome, seconds: float) -> None:
         self.segments.append(outcome)
 
-    def halted(self, trial: str, status: str) -> None:
+    def halted(self, trial: str, status: str, *, is_cut: bool) -> None:
         self.statuses[trial] = status
 
     def finished(self, final: Final, config: TrialConfig, status: str) -> None:

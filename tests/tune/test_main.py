@@ -1,6 +1,7 @@
 """The command: options, dry runs, and what a user's mistake looks like."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,19 @@ def first_head(space: str) -> HeadConfig:
     return TrialConfig.from_json(next(iter(find_space(space).corners()))).head
 
 
+def test_a_dry_run_says_which_heads_are_within_a_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    options = ("--space", "paper-span", "--dry-run", "--shape", "25x1024", "--folds", 3)
+    assert run(*options, "--max-parameters", 414_952) == 0
+    said = capsys.readouterr().out
+    assert "heads have at most 414,952 parameters a copy:" in said
+    assert re.search(r"adapter 386 shared +1,244,856 +[\d.]+ %\s+\(published", said)
+    assert run(*options, "--max-parameters", 414_951, "--json") == 0
+    found = json.loads(capsys.readouterr().out)
+    fitting = {head["name"]: head["fits"] for head in found["heads"]}
+    assert (fitting["learned pooling"], fitting["adapter 386 shared"]) == (True, False)
+    assert found["trials"] == sum(fitting.values()), "a grid has no cell for the others"
+
+
 def test_a_dry_run_counts_the_copies_that_are_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     def parameters(*words: object) -> list[int]:
         assert run("--space", "paper-span", "--dry-run", "--shape", "25x1024", "--json", *words) == 0
@@ -116,6 +130,20 @@ def test_a_dry_run_counts_the_copies_that_are_asked_for(capsys: pytest.CaptureFi
         (["--trials", "0"], "argument --trials: expected a whole number above zero; found '0'"),
         (["--trials", "-3"], "argument --trials: expected a whole number above zero; found '-3'"),
         (["--pack", "many"], "argument --pack: expected a whole number above zero; found 'many'"),
+        (["--objective", "parameters"], "no objective named 'parameters'; expected one of score, score,para"),
+        (
+            ["--objective", "score,parameters", "--searcher", "hyperopt"],
+            "hyperopt takes one objective; expected --searcher optuna, optuna-gp, random, grid; found score,",
+        ),
+        (
+            ["--objective", "score,parameters", "--scheduler", "asha"],
+            "asha judges by the score alone, and would stop the small heads of a front; expected --scheduler",
+        ),
+        (["--max-parameters", "0"], "--max-parameters: expected a whole number above zero; found '0'"),
+        (["--max-parameters", "9"], "adapters: has no head that small; expected max_parameters of "),
+        (["--target", "high"], "argument --target: expected a score such as 0.85; found 'high'"),
+        (["--target", "nan"], "argument --target: expected a score such as 0.85; found 'nan'"),
+        (["--patience", "0"], "argument --patience: expected a whole number above zero; found '0'"),
         (["--time-budget", "2 days"], "argument --time-budget: expected a time such as 90s, 30m or 2h"),
         (
             ["--data-fraction", "1.5"],

@@ -36,7 +36,7 @@ from bv_search.tune.crew import Crew, Job
 from bv_search.tune.desk import Desk
 from bv_search.tune.halving import Halving
 from bv_search.tune.outcome import describe, to_json
-from bv_search.tune.resume import Past
+from bv_search.tune.resume import Past, read_past
 from bv_search.tune.rungs import plan_rungs
 from bv_search.tune.search import doubts_of_learning, replay
 from bv_search.tune.search import run as search
@@ -255,8 +255,8 @@ def check_segments(run: Run) -> None:
 class FromTheFirstSegment(Budget):
     """How long processes take to start is no matter of these tests."""
 
-    def __init__(self, seconds: float | None) -> None:
-        super().__init__(None)
+    def __init__(self, seconds: float | None, **more: Any) -> None:
+        super().__init__(None, **more)
         self._seconds = seconds or 0.0
 
     @property
@@ -298,6 +298,83 @@ def test_heads_that_a_time_budget_cuts_are_scored_as_they_are(class_store: Store
         assert record.curve == (), "cut on the way to its end"
         assert record.report_score is not None
         assert read_predictions(run.trial_folder(record.id) / "report.parquet").logits
+
+
+def test_a_warm_start_goes_on_where_others_were(
+    small_space: str, class_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """However often it is interrupted, and when the others are gone."""
+    first = open_study(ask(small_space, class_store, tmp_path))
+    source = SEARCHERS["random"](first.space, 7)
+    known = [(draws, n / 20) for n in range(12) if (draws := source.ask(str(n))) is not None]
+    for number, (draws, score) in enumerate(known):
+        about = {"trial": f"{number:04d}", "at": float(number)}
+        report = {"score": 0.5}
+        first.run.journal.append(
+            {"event": "suggest", "config": first.space.config(draws), **about},
+            {"event": "finish", "status": DONE, "score": score, "loss": 0.5, "report": report, **about},
+        )
+    warm = {"searcher": "optuna", "warm_start": (first.run.path,), "generation": 2, "scheduler": "none"}
+    config = ask(small_space, class_store, tmp_path, trials=3, name="warm", **warm)
+
+    run = search(config, Progress())
+
+    assert "told of 12 trials of it\n" in capsys.readouterr().err
+    shutil.rmtree(first.run.path)
+    search(TuneConfig(name="warm", resume=True, runs=config.runs, trials=4), QUIET)
+    expected = SEARCHERS["optuna"](first.space, 0)
+    expected.remember(known)
+    records = searched(run)
+    assert [record.id for record in records] == ["0001", "0002", "0003", "0004"]
+    for past in read_past(run.events()):
+        if past.trial in ("0001", "0002", "0003"):
+            expected.adopt(past.trial, first.space.draws(past.config))
+            expected.tell(past.trial, past.score)
+    assert first.space.config(expected.ask("0004") or {}) == records[3].config
+
+
+def test_a_search_for_a_front_says_what_stands_on_it(
+    small_space: str, class_store: Store, tmp_path: Path
+) -> None:
+    run = search(ask(small_space, class_store, tmp_path, objective="score,parameters", trials=3), QUIET)
+    front = to_json(run)["front"]
+    assert [each["trial"] for each in front] == [record.id for record in run.front() or ()]
+    assert front[-1]["trial"] == run.finished_trials()[0].id
+    assert "the front of score on select against parameters" in describe(run)
+    assert {record.status for record in searched(run)} == {DONE}, "none was stopped for its score alone"
+
+
+def test_heads_above_a_limit_are_not_trained(
+    small_space: str, class_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nor where a space begins with one."""
+    config = ask(small_space, class_store, tmp_path, searcher="random", folds=2, max_parameters=300)
+    run = search(config, Progress())
+    sizes = [record.parameters for record in finished(run)]
+    assert (len(sizes), max(size or 0 for size in sizes) <= 2 * 300) == (6, True), "of each copy"
+    assert re.search(r"\d+ proposals had too many parameters, and were drawn again", capsys.readouterr().err)
+
+
+def test_a_search_that_found_enough_ends_and_says_why(
+    small_space: str, class_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = ask(small_space, class_store, tmp_path, trials=500, pack="2", searcher="random", patience=3)
+    run = search(config, Progress())
+    assert "the search ends: 3 trials in a row without a gain; heads are" in capsys.readouterr().err
+    assert to_json(run)["ended"] == "3 trials in a row without a gain"
+    assert 4 <= len(finished(run)) < 100
+
+    before = run.journal.path.read_bytes()
+    again = TuneConfig(name="it", resume=True, runs=config.runs)
+    search(again, Progress())
+    assert "the search has ended: 3 trials in a row without a gain; another" in capsys.readouterr().err
+    assert run.journal.path.read_bytes() == before
+
+    search(replace(again, patience=500, target=-1.0), Progress())
+    assert "-1.0" in run.journal.path.read_text()
+    assert re.search(
+        r"the search has ended: trial \S+ has 0.\d+ on select, and the target is -1;", capsys.readouterr().err
+    )
 
 
 def test_a_resumed_scheduler_knows_what_was_judged_before() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bv_search.errors import RunError, UserError
-from bv_search.run.study import Study
+from bv_search.run.study import FRONT, Study
 from bv_search.scan import folds as folds_module
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
@@ -60,6 +60,8 @@ def test_what_is_said_again_may_be_what_was_said(begun: OpenStudy, space: str) -
         ("folds", 3),
         ("finalists", 0),
         ("seeds", 4),
+        ("max_parameters", 100),
+        ("objective", "score,parameters"),
         ("space", "pooling"),
     ],
 )
@@ -79,6 +81,39 @@ def test_a_run_changes_only_once_it_may_be_written_to(begun: OpenStudy) -> None:
     assert resumed.changes == {"trials": begun.run.study.trials + 8, "pack": "2"}
     assert resume(begun).run.study == begun.run.study
     assert resume(begun).changes == {}
+
+
+def test_a_limit_is_the_space_of_the_run(space: str, class_store: Store, tmp_path: Path) -> None:
+    said: dict[str, Any] = {"space": space, "max_parameters": 5000}
+    begun = open_study(TuneConfig(store=class_store.path, name="it", runs=tmp_path, **said))
+    assert begun.run.study.space["max_parameters"] == 5000
+    for again in ({}, said, {"space": space}):
+        assert resume(begun, **again).space.max_parameters == 5000
+    Path(space).write_text(SPACE % 4 + "\nmax_parameters: 4000")
+    with pytest.raises(UserError, match="--space of a run cannot change"):
+        resume(begun, space=space)
+    with pytest.raises(UserError, match="has its own max_parameters; leave out --max-parameters"):
+        open_study(TuneConfig(store=class_store.path, runs=tmp_path, **said))
+
+
+def test_a_front_is_looked_for_by_those_who_can(space: str, class_store: Store, tmp_path: Path) -> None:
+    config = TuneConfig(space=space, store=class_store.path, name="it", runs=tmp_path, objective=FRONT)
+    begun = open_study(config)
+    study = resume(begun, objective=FRONT).run.study
+    assert (study.searcher, study.scheduler, study.seeks_front) == ("optuna", "none", True)
+    point = begun.space.draws(next(iter(begun.space.corners())))
+    assert begun.size is not None
+    assert begun.size(point) == begun.sizes.of(point) > 100
+
+
+def test_what_ends_a_search_is_kept_and_may_be_changed(
+    space: str, class_store: Store, tmp_path: Path
+) -> None:
+    config = TuneConfig(space=space, store=class_store.path, name="it", runs=tmp_path, target=0.0, patience=4)
+    begun = open_study(config)
+    study = resume(begun).run.study
+    assert (study.target, study.patience, resume(begun).changes) == (0.0, 4, {})
+    assert resume(begun, target=0.9, patience=8).changes == {"target": 0.9, "patience": 8}
 
 
 def test_a_store_may_have_moved_but_not_changed(begun: OpenStudy, span_store: Store, tmp_path: Path) -> None:

@@ -9,24 +9,28 @@ import math
 from functools import partial
 from typing import Any
 
+import numpy as np
 from hyperopt import JOB_STATE_DONE, STATUS_OK, Trials, hp, tpe
 from hyperopt.base import Domain
 
 from bv_search.tune.distribution import Choice, Distribution, LogUniform, QUniform, RandInt
-from bv_search.tune.searchers.searcher import Searcher
+from bv_search.tune.searchers.searcher import Fits, Searcher, Size
 from bv_search.tune.space import Draws, Space
 
 
 class HyperOpt(Searcher):
+    finds_fronts = False
     startup_points = 10
 
-    def __init__(self, space: Space, seed: int) -> None:
-        super().__init__(space, seed)
+    def __init__(
+        self, space: Space, seed: int, fits: Fits = lambda draws: True, size: Size | None = None
+    ) -> None:
+        super().__init__(space, seed, fits, size)
         self._domain = Domain(lambda point: 0.0, _expression(space.tree, ""))
         self._suggest = partial(tpe.suggest, n_startup_jobs=0, verbose=False)
 
-    def _propose(self, number: int) -> Draws | None:
-        seed = int(self.random(number).integers(2**31 - 1))
+    def _propose(self, number: int, rng: np.random.Generator) -> Draws | None:
+        seed = int(rng.integers(2**31 - 1))
         document = self._suggest([number], self._domain, self._known(), seed)[0]
         drawn = {path: values[0] for path, values in document["misc"]["vals"].items() if values}
         return self.space.draw(lambda path, distribution: drawn[path])

@@ -1,17 +1,22 @@
 """Optuna's samplers, asked define-by-run: nested choices handed to it as a dictionary arrive unresolved."""
 
+import math
 from abc import abstractmethod
 from warnings import catch_warnings, simplefilter
 
+import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.exceptions import ExperimentalWarning
 from optuna.samplers import BaseSampler, GPSampler, TPESampler
+from optuna.study import StudyDirection
 from optuna.trial import Trial, TrialState, create_trial
 
 from bv_search.tune.distribution import Choice, Distribution, LogUniform, QUniform, RandInt, Value
-from bv_search.tune.searchers.searcher import Searcher
+from bv_search.tune.searchers.searcher import Fits, Searcher, Size
 from bv_search.tune.space import Draws, Space
+
+MAXIMIZE, MINIMIZE = StudyDirection.MAXIMIZE, StudyDirection.MINIMIZE
 
 
 class Optuna(Searcher):
@@ -19,29 +24,37 @@ class Optuna(Searcher):
 
     startup_points = 10
 
-    def __init__(self, space: Space, seed: int) -> None:
-        super().__init__(space, seed)
+    def __init__(
+        self, space: Space, seed: int, fits: Fits = lambda draws: True, size: Size | None = None
+    ) -> None:
+        super().__init__(space, seed, fits, size)
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._distributions = {path: _typed(each) for path, each in space.parameters().items()}
 
     @abstractmethod
     def _sampler(self, seed: int) -> BaseSampler: ...
 
-    def _propose(self, number: int) -> Draws | None:
-        sampler = self._sampler(int(self.random(number).integers(2**31 - 1)))
-        study = optuna.create_study(direction="maximize", sampler=sampler)
+    def _propose(self, number: int, rng: np.random.Generator) -> Draws | None:
+        sampler = self._sampler(int(rng.integers(2**31 - 1)))
+        directions = [MAXIMIZE] if self.size is None else [MAXIMIZE, MINIMIZE]
+        study = optuna.create_study(directions=directions, sampler=sampler)
         for draws, score in self.told.values():
-            study.add_trial(self._trial(draws, state=TrialState.COMPLETE, value=score))
+            values = self._values(draws, score)
+            study.add_trial(self._trial(draws, state=TrialState.COMPLETE, values=values))
         for draws in self.pending.values():
             study.add_trial(self._trial(draws, state=TrialState.RUNNING))
         trial = study.ask()
         return self.space.draw(lambda path, distribution: _suggest(trial, path, distribution))
 
+    def _values(self, draws: Draws, score: float) -> list[float]:
+        """Sizes by their logarithm: a head half as large is as much smaller, wherever it stands."""
+        return [score] if self.size is None else [score, math.log(self.size(draws))]
+
     def _trial(
-        self, draws: Draws, *, state: TrialState, value: float | None = None
+        self, draws: Draws, *, state: TrialState, values: list[float] | None = None
     ) -> optuna.trial.FrozenTrial:
         typed = {path: self._distributions[path] for path in draws}
-        return create_trial(params=dict(draws), distributions=typed, state=state, value=value)
+        return create_trial(params=dict(draws), distributions=typed, state=state, values=values)
 
 
 class OptunaTpe(Optuna):
