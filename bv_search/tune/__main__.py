@@ -95,8 +95,8 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=folds,
         metavar="auto|K",
         help="train K copies of each head, each without a part of train and select that then judges it; the "
-        f"mean of them answers (default: auto, {FOLDS} where select has fewer than {FEW_ROWS:,} rows and the "
-        "searcher is not a grid, else 1)",
+        f"mean of them answers (default: auto, {FOLDS} where a store keeps one token a window, select has "
+        f"fewer than {FEW_ROWS:,} rows and the searcher is not a grid, else 1)",
     )
     parser.add_argument(
         "--finalists",

@@ -59,7 +59,7 @@ def test_a_dry_run_of_classification_heads(capsys: pytest.CaptureFixture[str]) -
     assert parameters == [2_077, 398_499, 398_472, 264_066, 266_114, 20_662_106]
 
 
-@pytest.mark.parametrize(("words", "folds"), [(("--folds", 1), 1), ((), 5)], ids=["one fold", "auto"])
+@pytest.mark.parametrize(("words", "folds"), [((), 1), (("--folds", 5), 5)], ids=["auto", "five folds"])
 def test_a_dry_run_on_a_store_says_what_a_search_costs(
     words: tuple[object, ...], folds: int, span_store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -131,11 +131,12 @@ def folds_of(store: Store, space: str, tmp_path: Path, **said: Any) -> int:
 
 
 def test_few_rows_of_select_do_not_choose_alone(
-    space: str, class_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    space: str, class_store: Store, span_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """48 rows are few; but a grid shows all heads, and takes no one's word for the best."""
     assert folds_of(class_store, space, tmp_path) == 5
     assert folds_of(class_store, space, tmp_path, folds=2) == 2
+    assert folds_of(span_store, "adapters", tmp_path) == 1, "of many tokens"
     grid = tmp_path / "grid.yaml"
     grid.write_text("space: {head: {kind: adapter, size: {grid: [4, 8]}}, learning_rate: 0.01}")
     assert folds_of(class_store, str(grid), tmp_path) == 1
