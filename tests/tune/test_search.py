@@ -111,7 +111,10 @@ def test_a_search_of_folds_says_over_how_many_rows(
     small_space: str, span_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Of few rows to choose by, folds are the default. Train has 200 rows, eight of which are left out."""
-    run = search(ask(small_space, span_store, tmp_path, folds=None, trials=1), Progress(quiet=False))
+    run = search(
+        ask(small_space, span_store, tmp_path, searcher="hyperopt", folds=None, trials=1),
+        Progress(quiet=False),
+    )
     assert run.study.folds == 5
     opening = "1 trials by hyperopt, asha; 5 folds over 240 rows, 240 windows, "
     assert opening in capsys.readouterr().err
