@@ -130,12 +130,13 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             with interruptible(budget, progress):
                 _search(budget, trials, desk, rungs, min(generation, capacity), recorder)
                 clock.note("search")
+                why = budget.reason  # before its time is up while heads are scored
                 desk.finish(pack)
             if searcher.refused:
                 progress.say(f"{searcher.refused} proposals had too many parameters, and were drawn again")
             clock.note("score")
             memory = {"peak_scan_worker": crew.peak_memory()}
-        recorder.ended({**clock.total(), "scan": desk.scan_seconds}, memory, budget.reason)
+        recorder.ended({**clock.total(), "scan": desk.scan_seconds}, memory, why)
         _register(study.run, mirror, progress)
     progress.close()
     return study.run
