@@ -70,8 +70,10 @@ def parameters_chart(facts: Facts) -> str:
     front = {record.id for record in facts.front or ()}
     kinds: dict[str, list[TrialRecord]] = {}
     for record in facts.ranked:
-        if record.rung is None or (probe is not None and record.id == probe.trial) or record.id in front:
+        if record.rung is None or (probe is not None and record.id == probe.trial):
             kinds.setdefault(kind_of(record), []).append(record)
+        elif record.id in front:
+            kinds.setdefault("rung of the ladder", []).append(record)
     with drawing("parameters and score of every head", 3.6) as chart:
         axes = chart.axes
         for (kind, records), colour, marker in zip(

@@ -302,6 +302,8 @@ def _dry_run(args: Namespace) -> Result:
         raise UserError("both --store and --shape are given", expected="one of them", do="leave one out")
     if args.resume is not None:
         raise UserError("a dry run is of a new search", found="--resume", do="leave --resume out")
+    if args.warm_start:
+        raise UserError("a dry run proposes nothing", found="--warm-start", do="leave --warm-start out")
     found = dry_run(to_config(args), args.shape)
     return Result(text=str(found), json=found.to_json())
 

@@ -15,7 +15,7 @@ from bv_search.scan.outcome import Diverged, Finalist
 from bv_search.tune.crew import Crew, Ended, Job, Lost
 from bv_search.tune.desk import ATTEMPTS
 from bv_search.tune.recorder import Recorder
-from bv_search.tune.resume import read_past
+from bv_search.tune.resume import Past, read_past
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,15 +32,16 @@ def find_finalists(run: Run) -> list[Finalist]:
     done = {record.of for record in records}
     ranked = [record for record in best(records) if record.of is None][: run.study.finalists]
     return [
-        Finalist(
-            trial=record.id,
-            config=past[record.id].typed_config,
-            position=past[record.id].best_position,
-            copies=run.study.seeds,
-        )
+        as_finalist(run, past[record.id])
         for record in ranked
         if record.rung is None and record.id not in done
     ]
+
+
+def as_finalist(run: Run, past: Past) -> Finalist:
+    return Finalist(
+        trial=past.trial, config=past.typed_config, position=past.best_position, copies=run.study.seeds
+    )
 
 
 class Finale:

@@ -14,12 +14,15 @@ from bv_search.command import Progress
 from bv_search.errors import RunError, UnknownName
 from bv_search.run.folder import Run
 from bv_search.run.roles import open_store
-from bv_search.run.trial import TrialRecord
+from bv_search.run.trial import BAGGED, TrialRecord
 from bv_search.scan.ground import head_shape
 from bv_search.scan.ladder import rungs_of
-from bv_search.scan.outcome import Diverged, Final, Start
+from bv_search.scan.outcome import Diverged, Final, Finished, Start
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.trial import TrialConfig
+from bv_search.tasks.row import Role
+from bv_search.tune.finale import as_finalist
+from bv_search.tune.resume import read_past
 
 TOLERANCE = 0.01  # of the score on select: a few rows of several hundred may fall to the other side
 
@@ -28,26 +31,38 @@ TOLERANCE = 0.01  # of the score on select: a few rows of several hundred may fa
 class Rerun:
     run: Path
     record: TrialRecord
-    final: Final | Diverged
+    final: Finished | Diverged
     difference: float | None  # the largest between two weights; 0 is identical to the bit
 
     @property
     def agrees(self) -> bool:
-        before = self.record.score
-        return before is not None and self.score is not None and abs(self.score - before) <= TOLERANCE
+        return self.score is not None and abs(self.score - self.before) <= TOLERANCE
+
+    @property
+    def role(self) -> Role:
+        """Whose rows say so: what is made of a finalist has learned from those of select."""
+        return Role.REPORT if self.record.made else Role.SELECT
+
+    @property
+    def before(self) -> float:
+        score = self.record.report_score if self.role is Role.REPORT else self.record.score
+        assert score is not None, "a head that answers has scores"
+        return score
 
     @property
     def score(self) -> float | None:
-        return self.final.select.score if isinstance(self.final, Final) else None
+        if isinstance(self.final, Final):
+            return self.final.select.score
+        return self.final.report.score if isinstance(self.final, Finished) else None
 
     def __str__(self) -> str:
         if isinstance(self.final, Diverged):
-            return f"trial {self.record.id}: {self.final}; the run has {self.record.score:.4f} on select"
+            return f"trial {self.record.id}: {self.final}; the run has {self.before:.4f} on {self.role}"
         difference = f"weights differ by at most {self.difference:.2g}"
         same = difference if self.difference else "identical to the bit"
         verdict = "agree" if self.agrees else "do not agree"
         return (
-            f"trial {self.record.id}: {same}; {self.record.score:.4f} on select then, {self.score:.4f} now, "
+            f"trial {self.record.id}: {same}; {self.before:.4f} on {self.role} then, {self.score:.4f} now, "
             f"which {verdict} within {TOLERANCE:g}"
         )
 
@@ -57,7 +72,8 @@ class Rerun:
             "trial": self.record.id,
             "identical": self.difference == 0.0,
             "largest_difference": self.difference,
-            "score_then": self.record.score,
+            "rows": str(self.role),
+            "score_then": self.before,
             "score_now": self.score,
             "tolerance": TOLERANCE,
             "agrees": self.agrees,
@@ -80,11 +96,26 @@ def rerun(place: Path, trial: str, progress: Progress, *, memory: int | None = N
         folds=run.study.folds,
         threads=len(os.sched_getaffinity(0)),
     )
-    segments = [e for e in run.events() if e["event"] == "segment" and e["trial"] == trial]
-    final = _train(scanner, record, segments, progress) if segments else _solve(run, scanner, record)
+    final = _repeat(run, scanner, record, progress)
     saved = run.trial_folder(trial) / "model.safetensors"
-    difference = _largest_difference(saved, final.weights) if isinstance(final, Final) else None
+    difference = _largest_difference(saved, final.weights) if isinstance(final, Finished) else None
     return Rerun(run=place, record=record, final=final, difference=difference)
+
+
+def _repeat(run: Run, scanner: Scanner, record: TrialRecord, progress: Progress) -> Finished | Diverged:
+    if record.made is not None:
+        return _play(run, scanner, record)
+    segments = [e for e in run.events() if e["event"] == "segment" and e["trial"] == record.id]
+    return _train(scanner, record, segments, progress) if segments else _solve(run, scanner, record)
+
+
+def _play(run: Run, scanner: Scanner, record: TrialRecord) -> Finished | Diverged:
+    """A finalist, which learned from all rows."""
+    (past,) = (past for past in read_past(run.events()) if past.trial == record.of)
+    (encore,) = scanner.finale([as_finalist(run, past)])
+    if isinstance(encore, Diverged):
+        return encore
+    return encore.bagged if record.made == BAGGED else encore.single
 
 
 def _train(

@@ -126,6 +126,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             with interruptible(budget, progress):
                 _search(budget, trials, desk, rungs, min(generation, capacity), recorder)
                 clock.note("search")
+                why = budget.reason  # before its time is up while heads are scored
                 desk.finish(pack)
                 clock.note("score")
                 finale = Finale(crew=crew, recorder=recorder, progress=progress)
@@ -136,7 +137,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
                 progress.say(f"{searcher.refused} proposals had too many parameters, and were drawn again")
             memory = {"peak_scan_worker": crew.peak_memory()}
         spent = {**clock.total(), "scan": desk.scan_seconds + finale.scan_seconds}
-        recorder.ended(spent, memory, budget.reason)
+        recorder.ended(spent, memory, why)
         _register(study.run, mirror, progress)
     progress.close()
     return study.run

@@ -198,6 +198,7 @@ def test_a_shape_has_two_numbers(capsys: pytest.CaptureFixture[str]) -> None:
         (["--shape", "25x1024", "--resume", "x"], "--shape stands in for a store in a dry run"),
         (["--dry-run", "--shape", "25x1024", "--store", "x"], "both --store and --shape are given"),
         (["--dry-run", "--shape", "25x1024", "--resume", "x"], "a dry run is of a new search"),
+        (["--dry-run", "--shape", "25x1024", "--warm-start", "x"], "a dry run proposes nothing"),
     ],
 )
 def test_an_option_that_would_do_nothing_is_refused(

@@ -66,6 +66,17 @@ def test_a_head_comes_out_as_it_did(run: Run, capsys: pytest.CaptureFixture[str]
         assert said["score_then"] == record.score
 
 
+def test_so_does_what_the_finale_made(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    """By its score on report, since it has learned from select."""
+    made = [record for record in run.trials() if record.of is not None][:2]
+    assert {record.made for record in made} == {"bagged", "single"}
+    for record in made:
+        status, said = rerun(run, record.id, capsys)
+        assert (status, said["agrees"], said["rows"]) == (0, True, "report")
+        assert said["largest_difference"] < 1e-4
+        assert said["score_then"] == record.report_score
+
+
 def test_weights_and_scores_that_are_others_are_told(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     weights = run.trial_folder("probe-1") / "model.safetensors"
     tensors = load_file(weights)
