@@ -106,7 +106,10 @@ def add_arguments(parser: ArgumentParser) -> None:
         f"one's copies is what a run answers with (default: {FINALISTS}, of a grid 0)",
     )
     parser.add_argument(
-        "--seeds", type=seeds, metavar="N", help=f"copies of each finalist (default: {SEEDS}, the fewest)"
+        "--seeds",
+        type=seeds,
+        metavar="N",
+        help=f"copies of each finalist (default: as many as folds, and at least {SEEDS})",
     )
     parser.add_argument(
         "--pack",

@@ -22,7 +22,7 @@ from bv_search.source.choice import choose_source
 from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
-from bv_search.tune.config import SEEDS, TuneConfig
+from bv_search.tune.config import TuneConfig
 from bv_search.tune.sizes import Sizes, count
 from bv_search.tune.space import Space
 from bv_search.tune.study import (
@@ -31,6 +31,7 @@ from bv_search.tune.study import (
     choose_finalists,
     choose_folds,
     choose_searcher,
+    choose_seeds,
     count_trials,
     load_space,
     open_store,
@@ -109,7 +110,7 @@ def dry_run(config: TuneConfig, shape: str | None) -> DryRun:
     live = choose_source(config.source, store).source == LIVE
     searcher = choose_searcher(config, space)
     folds = choose_folds(config, searcher, store)
-    finale = choose_finalists(config, searcher) * (config.seeds or SEEDS)
+    finale = choose_finalists(config, searcher) * choose_seeds(config, folds)
     own = head_shape(store)
     heads = measure_heads(configs, own, store.encoder_parameters, folds, space.max_parameters)
     trials = count_trials(config, Sizes(space, own))
