@@ -32,7 +32,7 @@ class Terminal:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.execv(sys.executable, [sys.executable, "-m", "bv_search.tune", *words])
 
-    def wait_for(self, text: str, seconds: float = 90.0) -> None:
+    def wait_for(self, text: str, seconds: float = 240.0) -> None:
         """Until it is said after what was waited for before."""
         end = time.monotonic() + seconds
         while text.encode() not in self._said:

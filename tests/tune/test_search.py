@@ -577,7 +577,7 @@ def _journal(config: TuneConfig) -> str:
     return path.read_text() if path.exists() else ""
 
 
-def _wait_for(condition: Any, seconds: float = 90.0) -> None:
+def _wait_for(condition: Any, seconds: float = 240.0) -> None:
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, "it did not come to pass"
