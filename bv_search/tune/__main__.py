@@ -103,7 +103,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=whole,
         metavar="N",
         help="heads that learn once more at the end, from all rows of train and select; the mean of the best "
-        f"one's copies is what a run answers with (default: {FINALISTS}, of a grid 0)",
+        f"one's copies is what a run answers with (default: {FINALISTS}; 0 of a grid, and with folds)",
     )
     parser.add_argument(
         "--seeds",

@@ -110,7 +110,7 @@ def dry_run(config: TuneConfig, shape: str | None) -> DryRun:
     live = choose_source(config.source, store).source == LIVE
     searcher = choose_searcher(config, space)
     folds = choose_folds(config, searcher, store)
-    finale = choose_finalists(config, searcher) * choose_seeds(config, folds)
+    finale = choose_finalists(config, searcher, folds) * choose_seeds(config, folds)
     own = head_shape(store)
     heads = measure_heads(configs, own, store.encoder_parameters, folds, space.max_parameters)
     trials = count_trials(config, Sizes(space, own))

@@ -134,11 +134,11 @@ def choose_generation(config: TuneConfig, searcher: str) -> int | None:
     return config.generation or (GENERATION if learns else None)
 
 
-def choose_finalists(config: TuneConfig, searcher: str) -> int:
-    """A table shows what each of its cells is worth, and has no winner."""
+def choose_finalists(config: TuneConfig, searcher: str, folds: int) -> int:
+    """A table has no winner. Copies by folds answer by their mean already, which finalists did not better."""
     if config.finalists is not None:
         return config.finalists
-    return 0 if searcher == "grid" else FINALISTS
+    return FINALISTS if searcher != "grid" and folds == 1 else 0
 
 
 def choose_seeds(config: TuneConfig, folds: int) -> int:
@@ -225,7 +225,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
         encoder_parameters=store.encoder_parameters,
         baseline=asdict(baseline) if baseline else None,
         folds=folds,
-        finalists=choose_finalists(config, searcher),
+        finalists=choose_finalists(config, searcher, folds),
         seeds=choose_seeds(config, folds),
         objective=config.objective or SCORE,
         target=config.target,

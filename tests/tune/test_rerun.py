@@ -31,7 +31,7 @@ def kept(ray_cluster: None, class_store: Store, tmp_path_factory: pytest.TempPat
     """Heads of two copies, trained in packs from rung to rung."""
     place = tmp_path_factory.mktemp("rerun")
     (place / "mine.yaml").write_text(SPACE)
-    chosen: dict[str, Any] = {"searcher": "random", "trials": 4, "folds": 2, "name": "it"}
+    chosen: dict[str, Any] = {"searcher": "random", "trials": 4, "folds": 2, "finalists": 3, "name": "it"}
     config = TuneConfig(space=str(place / "mine.yaml"), store=class_store.path, runs=place / "runs", **chosen)
     return search(config, Progress(quiet=True))
 

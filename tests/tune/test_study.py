@@ -44,7 +44,7 @@ def test_what_is_said_again_may_be_what_was_said(begun: OpenStudy, space: str) -
     said: dict[str, Any] = {"space": space, "searcher": "random", "scheduler": "asha", "seed": 3}
     assert (
         resume(
-            begun, store=begun.store.path, data_fraction=1.0, folds=5, finalists=3, seeds=5, **said
+            begun, store=begun.store.path, data_fraction=1.0, folds=5, finalists=0, seeds=5, **said
         ).run.study
         == begun.run.study
     )
@@ -58,7 +58,7 @@ def test_what_is_said_again_may_be_what_was_said(begun: OpenStudy, space: str) -
         ("seed", 0),
         ("data_fraction", 0.5),
         ("folds", 3),
-        ("finalists", 0),
+        ("finalists", 1),
         ("seeds", 4),
         ("max_parameters", 100),
         ("objective", "score,parameters"),
@@ -148,8 +148,10 @@ def test_few_rows_of_select_do_not_choose_alone(
 @pytest.mark.parametrize(
     ("space", "said", "finalists"),
     [
-        ("classification", {}, 3),
-        ("classification", {"finalists": 0}, 0),
+        ("classification", {}, 0),
+        ("classification", {"folds": 1}, 3),
+        ("classification", {"finalists": 2}, 2),
+        ("classification", {"folds": 1, "finalists": 0}, 0),
         ("paper-classification", {}, 0),
         ("data-fraction", {}, 0),
         ("data-fraction", {"finalists": 2}, 2),
