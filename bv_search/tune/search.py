@@ -3,7 +3,8 @@
 import os
 import shutil
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -80,19 +81,20 @@ def run(config: TuneConfig, progress: Progress) -> Run:
     with (
         study.run.writing(),
         _opened(study.run, new=not config.resume),
-        MlflowMirror(study.run).guarded() as mirror,
+        _mirrored(study.run) as connect,
     ):
         if study.changes:
             study.run.change_study(**study.changes)
-        recorder = Recorder(study.run, study.store, mirror)
         past = read_past(study.run.events())
         searched = [each for each in past if each.rung is None]
         left = study.run.study.trials - sum(each.finished for each in searched)
         if (ending := _ending(study, past)) is not None:
             progress.say(ending)
-            mirror.close()
+            connect().close()
             return study.run
         with ray_session(), _hired(config, study, progress) as crew:
+            mirror = connect()
+            recorder = Recorder(study.run, study.store, mirror)
             configs = [TrialConfig.from_json(corner) for corner in study.space.corners()]
             asked = study.run.study.pack
             pack = crew.capacity(study.sizes.planned()) if asked == AUTO else int(asked)
@@ -185,6 +187,13 @@ def _opened(run: Run, *, new: bool) -> Iterator[None]:
         if new and not run.trials():
             shutil.rmtree(run.path)
         raise
+
+
+@contextmanager
+def _mirrored(run: Run) -> Iterator[Callable[[], MlflowMirror]]:
+    """MLflow is connected to while Ray starts: each waits mostly for others."""
+    with ExitStack() as stack, ThreadPoolExecutor(1) as thread:
+        yield thread.submit(lambda: stack.enter_context(MlflowMirror(run).guarded())).result
 
 
 @contextmanager
