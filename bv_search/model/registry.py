@@ -16,7 +16,6 @@ from bv_search.run.tracking import reaching
 from bv_search.tasks.task import Kind, Task
 
 CODE = Path(__file__).with_name("pyfunc.py")
-EXAMPLES = ("Who wrote the report?", "The report was written by Ada in June.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +50,6 @@ def _log(model: Model, mirror: MlflowMirror, saved: Path) -> Registered:
             python_model=str(CODE),
             artifacts={"model": str(saved)},
             signature=_signature(model.task),
-            input_example=_example(model.task),
             pip_requirements=_requirements(),
             registered_model_name=name,
             metadata={"bv.encoder": model.encoder.digest, "bv.model": model.name, "bv.task": model.task.name},
@@ -84,12 +82,6 @@ def _columns(task: Task) -> tuple[str, ...]:
     return input_columns(task)
 
 
-def _example(task: Task) -> Any:
-    import pandas as pd
-
-    return pd.DataFrame([dict(zip(_columns(task), EXAMPLES, strict=False))])
-
-
 def _signature(task: Task) -> Any:
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema
@@ -102,7 +94,7 @@ def _signature(task: Task) -> Any:
 
 
 def _requirements() -> list[str]:
-    """Named, or MLflow would start the model once more to find them out."""
+    """Named, or MLflow would start the model to find them out; so it would with an example of its input."""
     try:
         return [f"bv-search=={version('bv-search')}", f"mlflow=={version('mlflow')}"]
     except PackageNotFoundError:
