@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from random import Random
+
+import numpy as np
 
 from bv_search.bench.arms import take_turns
 from bv_search.bench.table import Ground, Learned, Table, key_of, read_table
@@ -21,7 +22,7 @@ from bv_search.scan.scanner import Scanner
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tune.pool import Pool, Waiting
-from bv_search.tune.rungs import Rungs, plan_rungs
+from bv_search.tune.rungs import Rungs
 from bv_search.tune.space import Config, Space
 
 SIZES = (1, 4, 16, 32)  # of packs whose time is taken
@@ -33,7 +34,7 @@ def fill(path: Path, store: Store, space: Space, *, pack: int, threads: int, pro
         raise SpaceError("has no end of points", where=space.name, expected="choices alone")
     table = _begun(path, _ground(store, space))
     scanner = Scanner(store.path, threads=threads)
-    rungs = rungs_of(table)
+    rungs = table.rungs(halving=True)
     missing = table.missing
     for first in range(0, len(missing), pack):
         progress.update(f"{len(table.learned)} of {len(table.learned) + len(missing) - first} points trained")
@@ -44,13 +45,6 @@ def fill(path: Path, store: Store, space: Space, *, pack: int, threads: int, pro
         table = replace(table, rates=_measure(scanner, table, progress))
         table.write(path)
     return table
-
-
-def rungs_of(table: Table, *, halving: bool = True) -> Rungs:
-    """Where a search on this ground compares heads."""
-    configs = [TrialConfig.from_json(corner) for corner in table.space.corners()]
-    ground = table.ground
-    return plan_rungs(configs, ground.windows, halving=halving, one_token=ground.one_token)
 
 
 def _ground(store: Store, space: Space) -> Ground:
@@ -123,14 +117,12 @@ def _learned(config: Config, found: Sequence[Check], final: Final | None) -> Lea
 def _measure(scanner: Scanner, table: Table, progress: Progress) -> dict[int, float]:
     """Rows a second in packs of several sizes, of points drawn at random, checks on the way included."""
     configs = [each.config for each in table.learned.values()]
-    rungs = rungs_of(table)
+    rungs = table.rungs(halving=True)
 
     def arm(size: int) -> float:
-        drawn = [
-            TrialConfig.from_json(config) for config in Random(size).sample(configs, min(size, len(configs)))
-        ]
-        stop = min(STEPS[table.ground.one_token], *(rungs.course(config).end for config in drawn))
-        heads = [Start(trial=str(number), config=config) for number, config in enumerate(drawn)]
+        drawn = np.random.default_rng(size).choice(len(configs), min(size, len(configs)), replace=False)
+        heads = [Start(trial=str(n), config=TrialConfig.from_json(configs[n])) for n in drawn]
+        stop = min(STEPS[table.ground.one_token], *(rungs.course(head.config).end for head in heads))
         return float(max(outcome.rows for outcome in scanner.segment(heads, stop, score=())))
 
     arms = {str(size): partial(arm, size) for size in SIZES}

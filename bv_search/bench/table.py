@@ -4,11 +4,11 @@ A small Parquet file, one row a point. Its metadata say what the heads were trai
 """
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +17,8 @@ import pyarrow.parquet as pq
 from bv_search.errors import DataError
 from bv_search.files import write_atomic
 from bv_search.scan.checks import Check
+from bv_search.scan.trial import TrialConfig
+from bv_search.tune.rungs import Rungs, plan_rungs
 from bv_search.tune.space import Config, Space, parse_space
 
 ABOUT = b"bv.table"
@@ -35,12 +37,30 @@ class Learned:
     found: tuple[Check, ...]  # its worth wherever it may be judged, the best until there; the last is its end
     report: float | None  # None: it diverged
 
+    @cached_property
+    def trial(self) -> TrialConfig:
+        return TrialConfig.from_json(self.config)
+
+    @property
+    def diverged(self) -> bool:
+        return self.report is None
+
     @property
     def end(self) -> Check:
         return self.found[-1]
 
+    def ends_by(self, position: int) -> bool:
+        return self.diverged or self.end.position <= position
+
+    def reached(self, position: int) -> int:
+        return min(position, self.end.position)
+
     def worth(self, position: int) -> Check:
         return next(check for check in reversed(self.found) if check.position <= position)
+
+    def rows(self, start: int, stop: int) -> int:
+        """That it reads on its way from one position to the other; of one that diverged, none are counted."""
+        return 0 if self.diverged else self.worth(stop).rows - (self.worth(start).rows if start else 0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,16 +89,28 @@ class Table:
         points = map(self.space.config, self.space.points())
         return [config for config in points if key_of(config) not in self.learned]
 
+    def shuffled(self, seed: int) -> Self:
+        """The same heads, each in the place of another: nothing is left to learn."""
+        keys = list(self.learned)
+        order = np.random.default_rng(seed).permutation(len(keys))
+        return replace(
+            self, learned={keys[n]: each for n, each in zip(order, self.learned.values(), strict=True)}
+        )
+
     def of(self, config: Config) -> Learned:
         return self.learned[key_of(config)]
 
-    def seconds(self, heads: int, rows: int) -> float:
-        """What a pack takes for so many rows. Beyond the largest that was measured, a head costs the same."""
+    def seconds(self, rows: Sequence[int]) -> float:
+        """What a pack takes whose heads read so many rows each: those that have learned leave it."""
         sizes = sorted(self.rates)
         each = [1 / self.rates[size] for size in sizes]
-        if heads > sizes[-1]:
-            return rows * each[-1] * heads / sizes[-1]
-        return rows * float(np.interp(heads, sizes, each))
+        steps = np.diff(sorted(rows), prepend=0)
+        return float(steps @ np.interp(range(len(rows), 0, -1), sizes, each))
+
+    def rungs(self, *, halving: bool) -> Rungs:
+        """Where a search on this ground compares heads."""
+        configs = [TrialConfig.from_json(corner) for corner in self.space.corners()]
+        return plan_rungs(configs, self.ground.windows, halving=halving, one_token=self.ground.one_token)
 
     def write(self, path: Path) -> None:
         rows = [

@@ -14,7 +14,7 @@ class TuneConfig:
 
     space: str = ""  # a shipped one's name, or a YAML file
     store: str = ""  # folder or URL
-    searcher: str | None = None  # default: grid for a finite space, else hyperopt
+    searcher: str | None = None  # None: grid for a finite space, else the default
     scheduler: str | None = None
     trials: int | None = None  # in all; None: the grid's size, else DEFAULT_TRIALS
     more: bool = False  # `trials` more than the resumed run has
@@ -38,6 +38,7 @@ class TuneConfig:
 
 
 DEFAULT_SPACE = "adapters"
+DEFAULT_SEARCHER = "hyperopt"
 DEFAULT_SCHEDULER = "asha"
 DEFAULT_TRIALS = 32
 GENERATION = 16  # trials under way at once, where a searcher learns from those that are told

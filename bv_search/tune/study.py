@@ -19,7 +19,14 @@ from bv_search.source.choice import Choice, choose_source
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
-from bv_search.tune.config import DEFAULT_SCHEDULER, DEFAULT_TRIALS, GENERATION, SCHEDULERS, TuneConfig
+from bv_search.tune.config import (
+    DEFAULT_SCHEDULER,
+    DEFAULT_SEARCHER,
+    DEFAULT_TRIALS,
+    GENERATION,
+    SCHEDULERS,
+    TuneConfig,
+)
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.searchers.grid import Grid
 from bv_search.tune.space import Space, parse_space
@@ -67,7 +74,7 @@ def with_data_fraction(space: Space, fraction: float) -> Space:
 
 
 def choose_searcher(config: TuneConfig, space: Space) -> str:
-    return config.searcher or ("grid" if space.is_finite() else "hyperopt")
+    return config.searcher or ("grid" if space.is_finite() else DEFAULT_SEARCHER)
 
 
 def choose_scheduler(config: TuneConfig, searcher: str) -> str:

@@ -8,6 +8,9 @@ import numpy as np
 from bv_search.tune.searchers.draw import draw_at_random
 from bv_search.tune.space import Draws, Space
 
+PATIENCE = 3  # proposals of known points before one is drawn at random …
+ATTEMPTS = 30  # … and attempts at a new point: a finite space may have none left
+
 
 class Searcher(ABC):
     """Many points may be asked for before any is told: a pack of heads is asked for at once.
@@ -25,13 +28,15 @@ class Searcher(ABC):
         self._asked: dict[int, Draws] = {}
         self._scores: dict[int, float] = {}
         self._over: set[int] = set()  # told or failed
+        self._attempt = 0  # at the present proposal
 
     def ask(self, trial: str) -> Draws | None:
         """The next point, or None when the space is exhausted."""
         number = int(trial)
-        draws = (
-            self._first(number) if len(self._scores) < (self.startup_points or 0) else self._propose(number)
-        )
+        for self._attempt in range(ATTEMPTS):
+            draws = self._next(number)
+            if draws not in self._asked.values():
+                break
         if draws is not None:
             self._asked[number] = draws
         return draws
@@ -58,11 +63,13 @@ class Searcher(ABC):
 
     def random(self, number: int) -> np.random.Generator:
         """Where all chance of a proposal comes from."""
-        return np.random.default_rng([self.seed, number])
+        return np.random.default_rng([self.seed, number, *[self._attempt] * (self._attempt > 0)])
 
-    def _first(self, number: int) -> Draws | None:
-        """While too little was told for a model."""
-        return draw_at_random(self.space, self.random(number))
+    def _next(self, number: int) -> Draws | None:
+        """At random while too little was told for a model, and where a model has nothing new to say."""
+        if len(self._scores) < (self.startup_points or 0) or self._attempt >= PATIENCE:
+            return draw_at_random(self.space, self.random(number))
+        return self._propose(number)
 
     @abstractmethod
     def _propose(self, number: int) -> Draws | None:
