@@ -98,13 +98,13 @@ def train(scanner: Scanner, rungs: Rungs, configs: Sequence[Config]) -> list[Lea
 
 
 def _worths(outcome: Outcome, before: Sequence[Check]) -> Iterator[Check]:
-    """At its checks the best until there; or at a rung, where none was on the way."""
+    """Every gain on the way, and what it is worth where the segment ends."""
     best = before[-1] if before else None
     for check in outcome.checks:
         if best is None or check.rank > best.rank:
             best = check
-        yield replace(best, position=check.position, rows=check.rows)
-    if outcome.found is not None and not outcome.checks:
+            yield check
+    if outcome.found is not None and (best is None or best.position < outcome.position):
         yield replace(outcome.found, position=outcome.position, rows=outcome.rows)
 
 

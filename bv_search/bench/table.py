@@ -34,7 +34,7 @@ class Learned:
 
     config: Config
     parameters: int
-    found: tuple[Check, ...]  # its worth wherever it may be judged, the best until there; the last is its end
+    found: tuple[Check, ...]  # gains on its way, and its worth at rungs; the last is its end
     report: float | None  # None: it diverged
 
     @cached_property
@@ -59,8 +59,10 @@ class Learned:
         return next(check for check in reversed(self.found) if check.position <= position)
 
     def rows(self, start: int, stop: int) -> int:
-        """That it reads on its way from one position to the other; of one that diverged, none are counted."""
-        return 0 if self.diverged else self.worth(stop).rows - (self.worth(start).rows if start else 0)
+        """About as many as it reads between two positions; of one that diverged, none are counted."""
+        if self.diverged:
+            return 0
+        return round((self.reached(stop) - start) * self.end.rows / self.end.position)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -165,7 +165,7 @@ def test_a_table_is_whole_and_is_not_trained_again(
     assert table.missing == []
     for learned in table.learned.values():
         places = [check.position for check in learned.found]
-        assert places == sorted(set(places)), "every pass is a check"
+        assert places == sorted(set(places))
         ranks = [check.rank for check in learned.found]
         assert ranks == sorted(ranks), "its worth is the best until there"
     options = ["--store", store.path, "--space", str(trained.with_name("grid.yaml")), "--table", str(trained)]
