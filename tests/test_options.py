@@ -17,8 +17,8 @@ OPTIONS = {
     "report": "--data --no-mlflow RUN",
     "predict": "--data --device --encoder --member --out --overwrite --store RUN|HEAD",
     "store": "ACTION STORE",
-    "bench": "--batch-tokens --data --encoder --heads --megabytes --rounds --store --task --threads "
-    "--trials --windows BENCHMARK",
+    "bench": "--batch-tokens --budget --data --encoder --generations --heads --megabytes --plot --rounds "
+    "--searchers --seeds --space --store --table --task --threads --trials --windows BENCHMARK",
 }
 
 

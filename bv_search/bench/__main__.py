@@ -13,6 +13,8 @@ EXAMPLES = """
   bv-search bench tune --store stores/squad --heads 32                the whole search, with packs and without
   bv-search bench probe --store stores/mrpc                           a search against scikit-learn and a loop
   bv-search bench seeds --store stores/mrpc --rounds 20               what holds for another seed
+  bv-search bench search --store stores/mrpc --space grid.yaml --table mrpc.parquet    trains a table
+  bv-search bench search --table mrpc.parquet stsb.parquet --threads 2                 searches on tables
   bv-search bench store --store stores/squad                          reading a store of yours
 """
 
@@ -21,11 +23,14 @@ BENCHMARKS = {
     "tune": "the whole command with packs of heads against one head at a time",
     "probe": "a search against scikit-learn's linear models and an adapter in a PyTorch loop",
     "seeds": "whether a search with another seed finds what one announced, with folds and without",
+    "search": "searchers, schedulers and generations against random search, on tables of trained heads",
     "extract": "extraction against a bare forward loop over the same batches",
     "store": "reading a store against pread of its bytes, and against HDF5 in random batches",
 }
 
 ROUNDS = 3
+REPLAYED = ("random", "hyperopt", "optuna", "optuna-gp")
+GENERATIONS = (1, 4, 8, 16, 32)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -40,21 +45,51 @@ def add_arguments(parser: ArgumentParser) -> None:
     extract.add_argument("--batch-tokens", type=positive_int, help="of one forward pass (default: 1024)")
     passes = parser.add_argument_group("extract, scan")
     passes.add_argument("--windows", type=positive_int, default=480, help="of a round (default: %(default)s)")
-    threads = parser.add_argument_group("extract, scan, probe")
+    threads = parser.add_argument_group("extract, scan, probe, search")
     threads.add_argument(
         "--threads",
         type=positive_int,
         default=1,
-        help="a whole search has them all (default: %(default)s)",
+        help="a whole search has them all; processes of replays (default: %(default)s)",
     )
-    scan = parser.add_argument_group("scan, tune")
+    scan = parser.add_argument_group("scan, tune, search")
     scan.add_argument("--heads", type=positive_int, default=32, help="of a pack (default: %(default)s)")
     probe = parser.add_argument_group("probe, seeds")
     probe.add_argument("--trials", type=positive_int, default=32, help="of a search (default: %(default)s)")
-    store = parser.add_argument_group("store, scan, tune, probe, seeds")
+    store = parser.add_argument_group("store, scan, tune, probe, seeds, search")
     store.add_argument(
         "--store", metavar="STORE", help="for scan, of a span task (default for store: a synthetic one)"
     )
+    search = parser.add_argument_group("search")
+    search.add_argument("--table", nargs="+", metavar="FILE", help="of trained heads; --store makes one")
+    search.add_argument("--space", metavar="SPACE", help="of a table that is trained, of choices alone")
+    search.add_argument(
+        "--seeds", type=positive_int, default=50, help="of each way to search (default: %(default)s)"
+    )
+    search.add_argument(
+        "--budget",
+        type=positive_int,
+        default=64,
+        metavar="N",
+        help="rows of a search, in heads that are trained to their ends (default: %(default)s)",
+    )
+    search.add_argument(
+        "--searchers",
+        nargs="+",
+        metavar="NAME",
+        choices=REPLAYED,
+        default=REPLAYED,
+        help="that are replayed (default: %(default)s)",
+    )
+    search.add_argument(
+        "--generations",
+        nargs="+",
+        metavar="N",
+        type=positive_int,
+        default=GENERATIONS,
+        help="heads under way at once (default: %(default)s)",
+    )
+    search.add_argument("--plot", metavar="FILE.svg", help="draw regrets against rows")
     reading = parser.add_argument_group("store")
     reading.add_argument(
         "--megabytes", type=positive_int, default=1024, help="read in a round (default: %(default)s)"

@@ -13,6 +13,7 @@ from bv_search.run.study import OBJECTIVES
 from bv_search.source import AUTO, SOURCES
 from bv_search.tune.config import (
     DEFAULT_SCHEDULER,
+    DEFAULT_SEARCHER,
     DEFAULT_SPACE,
     DEFAULT_TRIALS,
     FEW_ROWS,
@@ -46,7 +47,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--searcher",
-        help="hyperopt, optuna, optuna-gp, random or grid (default: grid if finite, else hyperopt)",
+        help="hyperopt, optuna, optuna-gp, random or grid "
+        f"(default: grid if finite, else {DEFAULT_SEARCHER})",
     )
     parser.add_argument(
         "--scheduler", help=f"{' or '.join(SCHEDULERS)} (default: none for a grid, else {DEFAULT_SCHEDULER})"

@@ -14,7 +14,7 @@ class TuneConfig:
 
     space: str = ""  # a shipped one's name, or a YAML file
     store: str = ""  # folder or URL
-    searcher: str | None = None  # default: grid for a finite space, else hyperopt
+    searcher: str | None = None  # None: grid for a finite space, else the default
     scheduler: str | None = None
     trials: int | None = None  # in all; None: the grid's size, else DEFAULT_TRIALS
     warm_start: tuple[Path, ...] = ()  # runs whose trials a new search is told of
@@ -46,6 +46,7 @@ class TuneConfig:
 
 
 DEFAULT_SPACE = "adapters"
+DEFAULT_SEARCHER = "hyperopt"
 DEFAULT_SCHEDULER = "asha"
 DEFAULT_TRIALS = 32
 FOLDS = 5  # where fewer rows than these choose, so that they do not choose by luck

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from bv_search.tune.thin_trial import News
+
 PROCESSES = 1  # trials that hold a process at a time: one serves a hundred in a second, and starts in one
 
 
@@ -13,6 +15,7 @@ class Lot:
     live: set[str] = field(default_factory=set)
     parked: set[str] = field(default_factory=set)
     orphans: set[str] = field(default_factory=set)  # their process died: they begin again, where they stand
+    news: dict[str, News] = field(default_factory=dict)  # that their trials have not reported yet
     exhausted: bool = False  # no trial will be suggested any more
 
     @property
@@ -26,8 +29,9 @@ class Lot:
 
     @property
     def admits(self) -> bool:
-        """Whether another trial may begin now."""
-        return not self.exhausted and self.has_room and self.moving < PROCESSES
+        """Whether another trial may begin now: a searcher hears of all of a pack before it is asked."""
+        is_told = self.live.isdisjoint(self.news)
+        return is_told and not self.exhausted and self.has_room and self.moving < PROCESSES
 
     @property
     def is_over(self) -> bool:
@@ -37,4 +41,4 @@ class Lot:
     @property
     def is_still(self) -> bool:
         """Nothing moves, and nothing more can begin: what waits will not become more."""
-        return self.moving == 0 and (self.exhausted or not self.has_room)
+        return self.moving == 0 and not self.news and (self.exhausted or not self.has_room)

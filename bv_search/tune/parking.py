@@ -6,7 +6,6 @@ Their trials are woken to report their scores, and the scheduler inside decides 
 Nothing is sent on a timer: the pulse below only lets Tune's loop rest.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
 from ray.tune.experiment import Trial
@@ -22,12 +21,11 @@ PULSE_SECONDS = 0.5  # Tune's loop does not rest where no trial runs: it would t
 
 
 class Parking(TrialScheduler):
-    def __init__(self, inner: Halving, *, desk: Desk, lot: Lot, news: Mapping[str, News]) -> None:
+    def __init__(self, inner: Halving, *, desk: Desk, lot: Lot) -> None:
         super().__init__()
         self._inner = inner
         self._desk = desk
         self._lot = lot
-        self._news = dict(news)  # not yet reported by their trials
 
     def __getstate__(self) -> dict[str, Any]:
         """Tune pickles what it is given, to restore it later; a run resumes from its journal instead."""
@@ -43,10 +41,10 @@ class Parking(TrialScheduler):
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
         name = trial.config[TRIAL]
         if PARKED not in result:
-            self._news.pop(name, None)
+            self._lot.news.pop(name, None)
             return str(self._inner.on_trial_result(tune_controller, trial, result))
         self._lot.parked.add(name)
-        if name not in self._news:
+        if name not in self._lot.news:
             self._desk.park(name, trial.config)
         # heads live in the run folder, so there is nothing in the process to save
         tune_controller.pause_trial(trial, should_checkpoint=False)
@@ -54,7 +52,7 @@ class Parking(TrialScheduler):
 
     def on_trial_complete(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> None:
         self._inner.on_trial_complete(tune_controller, trial, result)
-        self._news.pop(trial.config[TRIAL], None)
+        self._lot.news.pop(trial.config[TRIAL], None)
         self._desk.halt(trial.config[TRIAL])
 
     def on_trial_error(self, tune_controller: Any, trial: Trial) -> None:
@@ -63,17 +61,17 @@ class Parking(TrialScheduler):
         if self._desk.loses_process(trial.config[TRIAL]):
             self._lot.orphans.add(trial.config[TRIAL])
         else:
-            self._news.pop(trial.config[TRIAL], None)
+            self._lot.news.pop(trial.config[TRIAL], None)
 
     def on_trial_remove(self, tune_controller: Any, trial: Trial) -> None:
         """Ended while it was parked: by a time budget or from the keyboard."""
         self._inner.on_trial_remove(tune_controller, trial)
-        self._news.pop(trial.config[TRIAL], None)
+        self._lot.news.pop(trial.config[TRIAL], None)
         self._desk.leave(trial.config[TRIAL])
 
     def choose_trial_to_run(self, tune_controller: Any) -> Trial | None:
         self._hear(self._desk.collect())
-        is_still = self._lot.is_still and not self._news
+        is_still = self._lot.is_still
         self._desk.dispatch(all_are_in=is_still)
         if is_still:
             self._hear(self._desk.collect(wait=PULSE_SECONDS))
@@ -88,16 +86,16 @@ class Parking(TrialScheduler):
                 position, done = heard["position"], heard["done"]
                 found = Check(position=position, rows=heard["rows"], score=heard["score"], loss=heard["loss"])
                 self._inner.hear(trial, self._desk.config(trial), found, position=position, done=done)
-        self._news |= news
+        self._lot.news |= news
 
     def _wake(self, tune_controller: Any) -> Trial | None:
         if self._lot.moving >= PROCESSES:
             return None
         paused = {t.config[TRIAL]: t for t in tune_controller.get_live_trials() if t.status == Trial.PAUSED}
-        name = next((name for name in self._news if name in paused), None)
+        name = next((name for name in self._lot.news if name in paused), None)
         if name is None:
             return None
         trial = paused[name]
-        trial.set_config({**trial.config, NEWS: self._news[name]})
+        trial.set_config({**trial.config, NEWS: self._lot.news[name]})
         self._lot.parked.discard(name)
         return trial

@@ -62,7 +62,8 @@ class Pool:
     def next_share(self, workers: int) -> Order | None:
         """Once no more can come: what one of so many idle workers takes of the heads that go together.
 
-        The least far go first: more join them further on.
+        The furthest go first. Were they to wait for others to come up, they would fill the generation, and a
+        search would have begun many heads and ended none.
         """
         if self._retries:
             return self._retries.pop()
@@ -73,11 +74,11 @@ class Pool:
         return next((group for group in self._groups() if len(group) >= self._pack), None)
 
     def _groups(self) -> list[list[Waiting]]:
-        """Heads that read the same rows next, by position."""
+        """Heads that read the same rows next, the furthest first."""
         groups: dict[tuple[int, ...], list[Waiting]] = defaultdict(list)
         for head in self._waiting.values():
             groups[head.position, *self._own_data(head)].append(head)
-        return [groups[key] for key in sorted(groups)]
+        return [groups[key] for key in sorted(groups, reverse=True)]
 
     def _own_data(self, head: Waiting) -> tuple[int, ...]:
         """Within the first pass all prefixes agree; later passes are shuffled by their own length.

@@ -309,12 +309,12 @@ def _search(
             numbers=trials.numbers,
         )
         os.environ.update(TUNE_SETTINGS)
-        unheard = {
+        lot.news |= {
             past.trial: desk.news(past.trial, past.unheard)
             for past in trials.past
             if past.unheard is not None
         }
-        parking = Parking(halving, desk=desk, lot=lot, news=unheard)
+        parking = Parking(halving, desk=desk, lot=lot)
         _fit(budget, suggestions, parking, trials.study.run.path / RAY_STATE)
     desk.drain()
     desk.halt_all()

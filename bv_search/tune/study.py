@@ -22,6 +22,7 @@ from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tune.config import (
     DEFAULT_SCHEDULER,
+    DEFAULT_SEARCHER,
     DEFAULT_TRIALS,
     FEW_ROWS,
     FINALISTS,
@@ -118,7 +119,7 @@ def with_max_parameters(space: Space, limit: int) -> Space:
 
 
 def choose_searcher(config: TuneConfig, space: Space) -> str:
-    learning = "optuna" if config.objective == FRONT else "hyperopt"
+    learning = "optuna" if config.objective == FRONT else DEFAULT_SEARCHER
     return config.searcher or ("grid" if space.is_finite() else learning)
 
 

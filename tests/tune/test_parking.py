@@ -54,7 +54,7 @@ def wake_all(news: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     controller: Any = SimpleNamespace(get_live_trials=lambda: list(parked.values()))
     desk: Any = Desk(news)
     lot = Lot(capacity=4, live=set(news), parked=set(news), exhausted=True)
-    parking = Parking(Halving(RUNGS), desk=desk, lot=lot, news={})
+    parking = Parking(Halving(RUNGS), desk=desk, lot=lot)
     woken, going = {}, []
     while trial := parking.choose_trial_to_run(controller):
         name = trial.config[TRIAL]

@@ -44,13 +44,13 @@ def test_a_pack_goes_when_it_is_full(rungs: Rungs) -> None:
     assert len(pool) == 0
 
 
-def test_what_waits_goes_once_no_more_can_come_the_least_far_first(rungs: Rungs) -> None:
+def test_what_waits_goes_once_no_more_can_come_the_furthest_first(rungs: Rungs) -> None:
     pool = Pool(rungs, pack=8)
     for head in (waiting("far", 63), waiting("near"), waiting("far too", 63)):
         pool.park(head)
 
-    assert names(pool.next_share(1)) == ["near"]
     assert names(pool.next_share(1)) == ["far", "far too"]
+    assert names(pool.next_share(1)) == ["near"]
     assert pool.next_share(1) is None
 
 

@@ -28,15 +28,19 @@ class HyperOpt(Searcher):
         super().__init__(space, seed, fits, size)
         self._domain = Domain(lambda point: 0.0, _expression(space.tree, ""))
         self._suggest = partial(tpe.suggest, n_startup_jobs=0, verbose=False)
+        self._known = Trials()
 
     def _propose(self, number: int, rng: np.random.Generator) -> Draws | None:
         seed = int(rng.integers(2**31 - 1))
-        document = self._suggest([number], self._domain, self._known(), seed)[0]
+        document = self._suggest([number], self._domain, self._all_known(), seed)[0]
         drawn = {path: values[0] for path, values in document["misc"]["vals"].items() if values}
         return self.space.draw(lambda path, distribution: drawn[path])
 
-    def _known(self) -> Trials:
-        trials = Trials()
+    def _all_known(self) -> Trials:
+        """Made anew where more was told since, in the order of their numbers."""
+        if len(self._known) == len(self.told):
+            return self._known
+        self._known = trials = Trials()
         paths = list(self.space.parameters())
         trials.insert_trial_docs(
             [_document(trials, paths, number, *each) for number, each in self.told.items()]

@@ -9,6 +9,8 @@ from bv_search.tune.searchers.draw import draw_at_random
 from bv_search.tune.space import Draws, Space
 
 LEARNED_DRAWS = 8  # of a model, which are slow, before the next ones are at random
+PATIENCE = 3  # draws of a model that were asked for before, likewise
+REPEATS = 30  # draws that were asked for before: a finite space may have no others left
 MOST_DRAWS = 1000
 
 Fits = Callable[[Draws], bool]
@@ -45,7 +47,7 @@ class Searcher(ABC):
     def ask(self, trial: str) -> Draws | None:
         """The next point, or None when the space is exhausted."""
         number = int(trial)
-        draws = self._fitting(number)
+        draws = self._new(number)
         if draws is not None:
             self._asked[number] = draws
         return draws
@@ -77,23 +79,33 @@ class Searcher(ABC):
         """Points that were asked for, and are not over."""
         return {number: draws for number, draws in sorted(self._asked.items()) if number not in self._over}
 
-    def _fitting(self, number: int) -> Draws | None:
+    def _new(self, number: int) -> Draws | None:
+        """A point that fits and was not asked for; where a space has no such one left, any that fits."""
+        known, repeats = None, 0
         for attempt in range(MOST_DRAWS):
             rng = self._random(number, attempt)
-            learns = attempt < LEARNED_DRAWS and len(self._scores) >= (self.startup_points or 0)
-            draws = self._propose(number, rng) if learns else self._first(rng)
-            if draws is None or self.fits(draws):
+            learns = attempt < LEARNED_DRAWS and repeats < PATIENCE and self._is_told_enough
+            draws = self._propose(number, rng) if learns else draw_at_random(self.space, rng)
+            if draws is None:
+                return None
+            if not self.fits(draws):
+                self.refused += 1
+            elif draws not in self._asked.values():
                 return draws
-            self.refused += 1
-        return self._at_corner(self._random(number, MOST_DRAWS))
+            else:
+                known, repeats = draws, repeats + 1
+                if repeats == REPEATS:
+                    break
+        return known or self._at_corner(self._random(number, MOST_DRAWS))
+
+    @property
+    def _is_told_enough(self) -> bool:
+        """For a model to speak; draws are at random until then."""
+        return len(self._scores) >= (self.startup_points or 0)
 
     def _random(self, number: int, attempt: int) -> np.random.Generator:
         """Where all chance of a proposal comes from; not what the searches drew that are remembered."""
         return np.random.default_rng([self.seed, number, attempt, self._remembered])
-
-    def _first(self, rng: np.random.Generator) -> Draws | None:
-        """While too little was told for a model."""
-        return draw_at_random(self.space, rng)
 
     def _at_corner(self, rng: np.random.Generator) -> Draws:
         """Where next to nothing fits: some head that does, trained in a way drawn at random."""
