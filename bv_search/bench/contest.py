@@ -4,10 +4,11 @@ S seeds, B budgets: 1, 2, 3, … full heads.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import product, starmap
 from multiprocessing import get_context
 from pathlib import Path
@@ -128,7 +129,7 @@ class Contest:
         return {str(way): self._way_json(way) for way in self.regrets}
 
     def _way_json(self, way: Way) -> dict[str, Any]:
-        curves = {
+        curves: dict[str, Any] = {
             role: {axis: [mean.to_json() for mean in self.means(way, role, axis)] for axis in AXES}
             for role in ROLES
         }
@@ -152,10 +153,8 @@ def hold(
         for way, seed in pairs
     ]
     found: dict[Way, list[Found]] = defaultdict(list)
-    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
-        for number, ((way, _), one) in enumerate(
-            zip(pairs, pool.map(Task.run, tasks, chunksize=4), strict=True)
-        ):
+    with _replaying(processes) as replay:
+        for number, ((way, _), one) in enumerate(zip(pairs, replay(Task.run, tasks), strict=True)):
             progress.update(f"{path}: {number} of {len(tasks)} searches replayed")
             found[way].append(one)
     keys = list(product(ROLES, AXES))
@@ -164,3 +163,13 @@ def hold(
             way: {key: np.array([one[key] for one in ones]) for key in keys} for way, ones in found.items()
         }
     )
+
+
+@contextmanager
+def _replaying(processes: int) -> Iterator[Callable[..., Iterable[Found]]]:
+    """Here, or in so many processes."""
+    if processes == 1:
+        yield map
+        return
+    with ProcessPoolExecutor(processes, mp_context=get_context("spawn")) as pool:
+        yield partial(pool.map, chunksize=4)

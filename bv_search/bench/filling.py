@@ -26,7 +26,7 @@ from bv_search.tune.rungs import Rungs
 from bv_search.tune.space import Config, Space
 
 SIZES = (1, 4, 16, 32)  # of packs whose time is taken
-STEPS = {True: 512, False: 16}  # micro-batches of such a pack, by whether windows are one token
+STEPS = {True: 256, False: 16}  # micro-batches of such a pack, by whether windows are one token
 
 
 def fill(path: Path, store: Store, space: Space, *, pack: int, threads: int, progress: Progress) -> Table:
@@ -120,11 +120,12 @@ def _measure(scanner: Scanner, table: Table, progress: Progress) -> dict[int, fl
     rungs = table.rungs(halving=True)
 
     def arm(size: int) -> float:
-        drawn = np.random.default_rng(size).choice(len(configs), min(size, len(configs)), replace=False)
+        drawn = np.random.default_rng(size).choice(len(configs), size, replace=False)
         heads = [Start(trial=str(n), config=TrialConfig.from_json(configs[n])) for n in drawn]
         stop = min(STEPS[table.ground.one_token], *(rungs.course(head.config).end for head in heads))
         return float(max(outcome.rows for outcome in scanner.segment(heads, stop, score=())))
 
-    arms = {str(size): partial(arm, size) for size in SIZES}
+    sizes = [size for size in SIZES if size <= len(configs)]
+    arms = {str(size): partial(arm, size) for size in sizes}
     measured = take_turns(arms, unit="rows", rounds=3, progress=progress)
-    return {size: measured[str(size)].rate for size in SIZES}
+    return {size: measured[str(size)].rate for size in sizes}

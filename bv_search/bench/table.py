@@ -22,7 +22,7 @@ from bv_search.tune.rungs import Rungs, plan_rungs
 from bv_search.tune.space import Config, Space, parse_space
 
 ABOUT = b"bv.table"
-FOUND = pa.struct({"position": pa.int32(), "rows": pa.int32(), "score": pa.float64(), "loss": pa.float32()})
+FOUND = pa.struct({"position": pa.int32(), "rows": pa.int32(), "score": pa.float32(), "loss": pa.float32()})
 SCHEMA = pa.schema(
     {"config": pa.string(), "parameters": pa.int32(), "found": pa.list_(FOUND), "report": pa.float64()}
 )

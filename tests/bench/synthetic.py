@@ -35,7 +35,8 @@ def make_table() -> Table:
 def score_of(config: Config) -> float:
     head = config["head"]
     size = abs(head["size"] - 32) / 32 if head["kind"] == "adapter" else 2.0
-    return 1.0 - 0.1 * size - 0.2 * abs(log10(config["learning_rate"]) + 2.5) - 0.1 * config["dropout"]
+    rate = abs(log10(config["learning_rate"]) + 2.5)
+    return float(1.0 - 0.1 * size - 0.2 * rate - 0.1 * config["dropout"])
 
 
 def _learned(config: Config) -> Learned:
