@@ -198,6 +198,8 @@ def test_a_replay_is_the_search_that_tune_would_have_made(
         generation=4,
         trials=16,
         pack="32",
+        folds=1,
+        finalists=0,
         runs=tmp_path,
     )
     past = [
