@@ -41,4 +41,4 @@ DEFAULT_SPACE = "adapters"
 DEFAULT_SEARCHER = "hyperopt"
 DEFAULT_SCHEDULER = "asha"
 DEFAULT_TRIALS = 32
-GENERATION = 16  # trials under way at once, where a searcher learns from those that are told
+GENERATION = 8  # trials under way at once, where a searcher learns from those that are told
