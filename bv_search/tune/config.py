@@ -53,4 +53,4 @@ FOLDS = 5  # where fewer rows than these choose, so that they do not choose by l
 FEW_ROWS = 2000  # of select
 FINALISTS = 3
 SEEDS = 3  # at least, so that their mean says more than one of them
-GENERATION = 16  # trials under way at once, where a searcher learns from those that are told
+GENERATION = 8  # trials under way at once, where a searcher learns from those that are told

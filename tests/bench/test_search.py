@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bv_search.bench.__main__ import COMMAND
-from bv_search.bench.contest import Contest
+from bv_search.bench.contest import DEFAULT, Contest
 from bv_search.bench.regret import Way, full_head, regrets, scale_of, search
 from bv_search.bench.replay import Replay
 from bv_search.bench.table import Table, read_table
@@ -228,7 +228,7 @@ def test_the_command_says_what_the_defaults_are_worth(
     few = ["--searchers", "random", "hyperopt", "--generations", "4"]
     assert main(COMMAND, ["search", *options, *few, "--json", "--quiet"]) == 0
     said = json.loads(capsys.readouterr().out)
-    assert said["default"] == "hyperopt, asha, 16"
+    assert said["default"] == str(DEFAULT)
     found = said["tables"]["made"]["ways"]["hyperopt, none, 4"]
     assert len(found["select"]["rows"]) == len(found["report"]["seconds"]) == 8
     assert plot.read_text().startswith("<svg")
