@@ -63,7 +63,7 @@ class Searcher(ABC):
 
     def random(self, number: int) -> np.random.Generator:
         """Where all chance of a proposal comes from."""
-        return np.random.default_rng([self.seed, number, *[self._attempt] * (self._attempt > 0)])
+        return np.random.default_rng([self.seed, number, self._attempt])
 
     def _next(self, number: int) -> Draws | None:
         """At random while too little was told for a model, and where a model has nothing new to say."""
