@@ -8,6 +8,9 @@ tune.py      the whole command with packs against one head at a time
 probe.py     the whole command against scikit-learn and a plain loop, by score and time
 linear.py    linear models as one writes them with scikit-learn
 loop.py      one adapter in a plain PyTorch loop;  standard.py  the batches that it reads
+search.py    searchers, schedulers and generations on tables of trained heads
+table.py     such a table;  filling.py  trains one;  replay.py  a search on it
+regret.py    what a search is worth;  contest.py  many of them;  regret_chart.py  drawn
 finding.py   what an arm of probe.py came to
 plain.py     heads as one writes them in PyTorch
 hdf5.py      the usual file that both are compared with
