@@ -10,11 +10,11 @@ OPTIONS = {
     "finetune": "--batch --data --device --encoder --fractions --learning-rate --out --seed --task",
     "extract": "--batch-tokens --block-bytes --data --dtype --encoder --format --layers --out --precision "
     "--repair --seed --task --threads --tokens --workers",
-    "tune": "--data --data-fraction --dry-run --folds --generation --max-parameters --memory --name "
-    "--objective --pack --patience --rerun --resume --runs --scheduler --searcher --seed --shape --source "
-    "--space --store --target --time-budget --trials --warm-start --workers",
+    "tune": "--data --data-fraction --dry-run --finalists --folds --generation --max-parameters --memory "
+    "--name --objective --pack --patience --rerun --resume --runs --scheduler --searcher --seed --seeds --shape "
+    "--source --space --store --target --time-budget --trials --warm-start --workers",
     "ensemble": "--data --limit --method --no-mlflow RUN",
-    "report": "--data --no-mlflow RUN",
+    "report": "--data --no-mlflow --together RUN",
     "predict": "--data --device --encoder --member --out --overwrite --store RUN|HEAD",
     "store": "ACTION STORE",
     "bench": "--batch-tokens --budget --data --encoder --generations --heads --megabytes --plot --rounds "

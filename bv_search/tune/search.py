@@ -84,6 +84,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
         _mirrored(study.run) as connect,
     ):
         if study.changes:
+            connect()  # an MLflow that cannot be reached is told before anything has changed
             study.run.change_study(**study.changes)
         past = read_past(study.run.events())
         searched = [each for each in past if each.rung is None]

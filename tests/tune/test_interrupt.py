@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -105,6 +106,15 @@ def test_once_finishes_the_segment_and_scores_and_twice_stops_at_once(
     assert (run.ending(), len(ladder(run))) == ("interrupted", LAYERS + 2)
 
 
+@pytest.fixture
+def usual() -> Iterator[None]:
+    """Tests that run in the background of a shell may have interrupts ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("usual")
 def test_the_second_interrupt_is_one_as_usual() -> None:
     budget = Budget(None)
     with interruptible(budget, Progress(quiet=True)):

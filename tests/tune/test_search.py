@@ -108,15 +108,15 @@ def test_what_a_search_leaves_is_whole(
 
 
 def test_a_search_of_folds_says_over_how_many_rows(
-    small_space: str, span_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    small_space: str, class_store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of few rows to choose by, folds are the default. Train has 200 rows, eight of which are left out."""
+    """Of few rows to choose by, folds are the default."""
     run = search(
-        ask(small_space, span_store, tmp_path, searcher="hyperopt", folds=None, trials=1),
+        ask(small_space, class_store, tmp_path, searcher="hyperopt", folds=None, trials=1),
         Progress(quiet=False),
     )
     assert run.study.folds == 5
-    opening = "1 trials by hyperopt, asha; 5 folds over 240 rows, 240 windows, "
+    opening = "1 trials by hyperopt, asha; 5 folds over 248 rows, 248 windows, "
     assert opening in capsys.readouterr().err
 
 

@@ -153,13 +153,19 @@ def test_from_a_store_that_keeps_nothing_to_an_answer(places: dict[str, Path], t
 def test_auto_measures_both_and_says_why(places: dict[str, Path], tmp_path: Path) -> None:
     said = io.StringIO()
 
-    run = search(ask("mrpc", places["mrpc"], tmp_path, name="it", trials=1), Progress(stream=said))
+    asked = ask("squad2-span", places["squad2-span"], tmp_path, name="it", trials=1, finalists=0)
+    run = search(asked, Progress(stream=said))
 
     (line,) = [line for line in said.getvalue().splitlines() if line.startswith("source: ")]
     figures = r"store \(a pass reads 0\.00 GB in \d+\.\d s; the encoder would take \d+\.\d s\)"
     other = r"live \(the encoder takes \d+\.\d s a pass; reading would be 0\.00 GB in \d+\.\d s\)"
     assert re.fullmatch(f"source: ({figures}|{other})", line)
     assert Run.open(run.path).study.source == line.split()[1]
+
+
+def test_one_token_a_window_is_read_from_the_store(places: dict[str, Path]) -> None:
+    choice = choose_source(AUTO, Store.open(places["mrpc"]))
+    assert (choice.source, choice.why) == (STORE, "one token a window is read once, and stays in memory")
 
 
 def test_a_resumed_run_keeps_its_source_unless_told_otherwise(
@@ -193,7 +199,13 @@ def test_an_encoder_that_is_gone_or_another_is_told_before_any_work(
     stage: Path, pairs: Path, tiny_encoder: Path, tmp_path: Path
 ) -> None:
     moved = shutil.copytree(stage, tmp_path / "stage")
-    usual: dict[str, Any] = {"task": "mrpc", "encoder": str(moved), "data": str(pairs), "workers": 0}
+    usual: dict[str, Any] = {
+        "task": "mrpc",
+        "encoder": str(moved),
+        "data": str(pairs),
+        "tokens": "all",
+        "workers": 0,
+    }
     kept, bare = tmp_path / "kept", tmp_path / "bare"
     extraction.run(ExtractConfig(**usual, out=str(kept)), QUIET)
     extraction.run(ExtractConfig(**usual, out=str(bare), format="none"), QUIET)
