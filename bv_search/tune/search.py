@@ -116,16 +116,16 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             for doubt in (*doubts(study.store), *doubts_of_learning(searcher, searched, left, generation)):
                 progress.say(doubt)
             budget = budget_of(config.time_budget, study, past)
+            trials = _Trials(study=study, past=past, told=told, searcher=searcher)
             desk = Desk(
                 crew=crew,
                 pool=Pool(rungs, pack),
                 rungs=rungs,
                 recorder=recorder,
                 progress=progress,
-                total=left,
+                total=left + sum(not rung.is_solved for rung in trials.rungs),
                 budget=budget,
             )
-            trials = _Trials(study=study, past=past, told=told, searcher=searcher)
             with interruptible(budget, progress):
                 _search(budget, trials, desk, rungs, min(generation, capacity), recorder)
                 clock.note("search")
