@@ -9,7 +9,7 @@ from bv_search.report.report import ReportConfig, run
 EXAMPLES = """
   bv-search report runs/first               runs/first/report.html and report.md
   bv-search report runs/first runs/second   one for each
-  bv-search report runs/* --together docs   and docs/results.md, docs/results.svg: all of them in one table
+  bv-search report runs/a runs/b --together docs   and docs/results.md, docs/results.svg: all in one table
 """
 
 
