@@ -79,7 +79,7 @@ def _finished(run: Run, space: Space, store: Store) -> list[Told]:
             score=record.score or 0.0,
         )
         for record in finished
-        if record.rung is None
+        if record.is_searched
     ]
     if not told:
         raise RunError("has no finished trial to tell of", where=run.path, do="leave it out of --warm-start")

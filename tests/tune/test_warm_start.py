@@ -65,6 +65,16 @@ def test_it_is_told_of_finished_trials_and_keeps_them(space: Path, class_store: 
     assert study.run.trials() == [], "they are none of this run"
 
 
+def test_a_finalist_is_told_of_once(space: Path, class_store: Store, earlier: Run) -> None:
+    """What was made of it has its config and its score on select, and is no other point."""
+    made = {"status": "done", "parameters": 9, "report": {"score": 0.7}}
+    earlier.journal.append(
+        {"event": "encore", "of": "0003", "rows": 9, "seconds": 1.0, "bagged": made, "single": made}
+    )
+    told = read_told(begin(space, class_store, "new", warm_start=(earlier.path,)).run.events())
+    assert [each.trial for each in told] == ["0001", "0003"]
+
+
 def test_scores_of_another_store_count_where_the_metric_is_the_same(
     space: Path, earlier: Run, tmp_path: Path
 ) -> None:
