@@ -11,7 +11,6 @@ from typing import Any
 
 from bv_search.errors import RunError, UserError
 from bv_search.run.folder import Run
-from bv_search.run.leaderboard import best
 from bv_search.store.store import Store
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.space import Config, Space
@@ -69,7 +68,6 @@ def _finished(run: Run, space: Space, store: Store) -> list[Told]:
             found=found,
             do="leave it out of --warm-start",
         )
-    finished = sorted(best(run.trials()), key=lambda record: record.suggested)
     told = [
         Told(
             run=run.name,
@@ -78,8 +76,8 @@ def _finished(run: Run, space: Space, store: Store) -> list[Told]:
             config=dict(record.config),
             score=record.score or 0.0,
         )
-        for record in finished
-        if record.is_searched
+        for record in run.trials()
+        if record.is_searched and record.answers
     ]
     if not told:
         raise RunError("has no finished trial to tell of", where=run.path, do="leave it out of --warm-start")
