@@ -88,7 +88,7 @@ def search(store: Store, trials: int) -> Finding:
 def space_of(store: Store) -> str:
     if store.task.kind is Kind.SPAN:
         return "adapters"
-    return "classification-tokens" if store.manifest.tokens == "all" else "classification"
+    return "classification" if store.manifest.one_token else "classification-tokens"
 
 
 def _encoder(store: Store) -> Finding | None:

@@ -61,7 +61,7 @@ def open_rows(split: AnySplit, inputs: Sequence[Inputs], device: torch.device) -
 
 
 def is_one_token(split: AnySplit) -> bool:
-    return split.store.manifest.tokens != "all"
+    return split.store.manifest.one_token
 
 
 class RowsOfBlocks(Rows):

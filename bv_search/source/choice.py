@@ -37,7 +37,7 @@ def choose_source(asked: str, store: Store) -> Choice:
     if asked == LIVE:
         reference.find(do=f"{PUT_BACK}, or read the store: --source store")
         return Choice(source=LIVE)
-    if store.manifest.tokens != "all":
+    if store.manifest.one_token:
         return Choice(source=STORE, why="one token a window is read once, and stays in memory")
     return _either(reference)
 

@@ -24,8 +24,8 @@ class JoinedSplit:
         self.store = splits[0].store
         self.name = "+".join(split.name for split in splits)
         self._splits = splits
-        goes_by_blocks = self.store.manifest.tokens == "all"
-        blocks = [_full(split) if goes_by_blocks else split.block_windows for split in splits[:-1]]
+        in_memory = self.store.manifest.one_token
+        blocks = [split.block_windows if in_memory else _full(split) for split in splits[:-1]]
         blocks.append(splits[-1].block_windows)
         self.block_windows = tuple(windows for each in blocks for windows in each)
         self._windows = [sum(each) for each in blocks]

@@ -109,6 +109,11 @@ class Manifest:
         return self.shape[0] * self.shape[1] * STORED[self.dtype].itemsize
 
     @property
+    def one_token(self) -> bool:
+        """Whether a window has one stored token."""
+        return self.tokens != "all"
+
+    @property
     def keeps_blocks(self) -> bool:
         return self.format != NONE
 

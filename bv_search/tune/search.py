@@ -104,7 +104,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
                 configs,
                 learned_split(study.store, folds=study.run.study.folds).windows,
                 halving=study.run.study.scheduler == "asha",
-                one_token=study.store.manifest.tokens != "all",
+                one_token=study.store.manifest.one_token,
             )
             progress.say(_opening(study.run, study.store, pack, crew))
             told = read_told(study.run.events())

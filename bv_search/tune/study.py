@@ -161,9 +161,8 @@ def choose_folds(config: TuneConfig, searcher: str, store: Store) -> int:
     Where windows are of many tokens, copies cost hours, and are made only when asked for.
     """
     if config.folds is None:
-        is_cheap = store.manifest.tokens != "all"
         select = sum(count_rows(split) for split in store.splits(Role.SELECT))
-        wanted = FOLDS if is_cheap and searcher != "grid" and select < FEW_ROWS else 1
+        wanted = FOLDS if store.manifest.one_token and searcher != "grid" and select < FEW_ROWS else 1
         return wanted if has_folds(store, wanted) else 1
     if not has_folds(store, config.folds):
         raise UserError(
