@@ -28,7 +28,7 @@ def regret_chart(contests: Mapping[str, Contest]) -> str:
         chart.panels[-1].set_xlabel("rows read, in heads that are trained to their ends")
         handles, labels = chart.axes.get_legend_handles_labels()
         chart.figure.legend(handles, labels, loc="outside upper center", ncols=3, fontsize=9)
-    return chart.svg
+    return chart.alone
 
 
 def _draw(axes: Any, contest: Contest, way: Way, label: str, colour: str) -> None:
