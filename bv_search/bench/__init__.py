@@ -11,6 +11,7 @@ loop.py      one adapter in a plain PyTorch loop;  standard.py  the batches that
 search.py    searchers, schedulers and generations on tables of trained heads
 table.py     such a table;  filling.py  trains one;  replay.py  a search on it
 regret.py    what a search is worth;  contest.py  many of them;  regret_chart.py  drawn
+seeds.py     one search with several seeds: what holds of what it announced
 finding.py   what an arm of probe.py came to
 plain.py     heads as one writes them in PyTorch
 hdf5.py      the usual file that both are compared with

@@ -111,8 +111,8 @@ class Table:
 
     def rungs(self, *, halving: bool) -> Rungs:
         """Where a search on this ground compares heads."""
-        configs = [TrialConfig.from_json(corner) for corner in self.space.corners()]
-        return plan_rungs(configs, self.ground.windows, halving=halving, one_token=self.ground.one_token)
+        configs, ground = self.space.typed_corners(), self.ground
+        return plan_rungs(configs, ground.windows, halving=halving, one_token=ground.one_token)
 
     def write(self, path: Path) -> None:
         rows = [

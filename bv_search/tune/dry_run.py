@@ -96,7 +96,7 @@ class DryRun:
 def dry_run(config: TuneConfig, shape: str | None) -> DryRun:
     check_names(config)
     space = load_space(config)
-    configs = [TrialConfig.from_json(corner) for corner in space.corners()]
+    configs = space.typed_corners()
     if shape is not None:
         stand_in = find_shape(shape, [config.head for config in configs])
         folds = config.folds or 1

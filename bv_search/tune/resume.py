@@ -59,6 +59,11 @@ class Past:
         return self.rung is None and not self.is_live and not self.is_cut
 
 
+def without_rungs(past: Sequence[Past]) -> list[Past]:
+    """Those that a searcher proposed."""
+    return [each for each in past if each.rung is None]
+
+
 def read_past(events: Sequence[Mapping[str, Any]]) -> list[Past]:
     """Every trial of the journal, in the order of suggestion."""
     past: dict[str, Past] = {}

@@ -23,7 +23,6 @@ from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.trial import FAILED
 from bv_search.scan.ground import count_rows, doubts, head_shape, learned_split
 from bv_search.scan.ladder import LadderRung, rungs_of
-from bv_search.scan.trial import TrialConfig
 from bv_search.source import AUTO, STORE
 from bv_search.source.choice import Choice, compare_sources
 from bv_search.store.store import Store
@@ -38,7 +37,7 @@ from bv_search.tune.lot import Lot
 from bv_search.tune.parking import Parking
 from bv_search.tune.pool import Pool
 from bv_search.tune.recorder import Recorder
-from bv_search.tune.resume import Past, read_past
+from bv_search.tune.resume import Past, read_past, without_rungs
 from bv_search.tune.rungs import Rungs, plan_rungs
 from bv_search.tune.scan_worker import Reading
 from bv_search.tune.searchers import SEARCHERS, Searcher
@@ -87,7 +86,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             connect()  # an MLflow that cannot be reached is told before anything has changed
             study.run.change_study(**study.changes)
         past = read_past(study.run.events())
-        searched = [each for each in past if each.rung is None]
+        searched = without_rungs(past)
         left = study.run.study.trials - sum(each.finished for each in searched)
         if (ending := _ending(study, past)) is not None:
             progress.say(ending)
@@ -96,12 +95,11 @@ def run(config: TuneConfig, progress: Progress) -> Run:
         with ray_session(), _hired(config, study, progress) as crew:
             mirror = connect()
             recorder = Recorder(study.run, study.store, mirror)
-            configs = [TrialConfig.from_json(corner) for corner in study.space.corners()]
             asked = study.run.study.pack
             pack = crew.capacity(study.sizes.planned()) if asked == AUTO else int(asked)
             clock.note("start")
             rungs = plan_rungs(
-                configs,
+                study.space.typed_corners(),
                 learned_split(study.store, folds=study.run.study.folds).windows,
                 halving=study.run.study.scheduler == "asha",
                 one_token=study.store.manifest.one_token,
@@ -161,7 +159,7 @@ def budget_of(seconds: float | None, study: OpenStudy, past: Sequence[Past]) -> 
 
 def _ending(study: OpenStudy, past: Sequence[Past]) -> str | None:
     """Why there is nothing left to do; None where there is."""
-    run, searched = study.run, [each for each in past if each.rung is None]
+    run, searched = study.run, without_rungs(past)
     if not run.memory() or find_finalists(run):  # its last session did not live to its end
         return None
     if sum(each.finished for each in searched) == run.study.trials:
@@ -249,8 +247,7 @@ class _Trials:
 
     @property
     def searched(self) -> list[Past]:
-        """Without the rungs of the ladder."""
-        return [past for past in self.past if past.rung is None]
+        return without_rungs(self.past)
 
     @property
     def numbers(self) -> range:

@@ -48,7 +48,7 @@ class Sizes:
     def planned(self) -> list[TrialConfig]:
         """What memory is planned for. Under a limit the largest head may be no corner of the space."""
         if self.space.max_parameters is None:
-            return [TrialConfig.from_json(corner) for corner in self.space.corners()]
+            return self.space.typed_corners()
         rng = np.random.default_rng(0)
         points = [*self.space.probes(), *(draw_at_random(self.space, rng) for _ in range(SAMPLE))]
         return [TrialConfig.from_json(self.space.config(draws)) for draws in points if self.fit(draws)]

@@ -72,6 +72,9 @@ class Space:
         """
         return map(self.config, self._corners(_edges))
 
+    def typed_corners(self) -> list[TrialConfig]:
+        return [TrialConfig.from_json(corner) for corner in self.corners()]
+
     def probes(self) -> Iterator[Draws]:
         """Corners, and beside them a step inside of them: what all that can be drawn is judged by."""
         return self._corners(_probes)

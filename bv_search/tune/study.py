@@ -14,7 +14,6 @@ from bv_search.run.roles import check_data, find_near
 from bv_search.run.study import FRONT, OBJECTIVES, SCORE, Study
 from bv_search.scan.folds import Folds
 from bv_search.scan.ground import count_rows, head_shape
-from bv_search.scan.trial import TrialConfig
 from bv_search.source import AUTO, SOURCES
 from bv_search.source.choice import Choice, choose_source
 from bv_search.store.layout import MANIFEST
@@ -195,8 +194,8 @@ def open_store(place: str, config: TuneConfig) -> Store:
 def check_heads(space: Space, store: Store) -> None:
     """Every head that the space can draw makes sense on this store."""
     shape = head_shape(store)
-    for corner in space.corners():
-        check_fit(TrialConfig.from_json(corner).head, shape)
+    for config in space.typed_corners():
+        check_fit(config.head, shape)
     Sizes(space, shape).check()
 
 
