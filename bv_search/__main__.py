@@ -4,9 +4,9 @@ import importlib
 import sys
 from collections.abc import Sequence
 
-from bv_search.command import Command
+from bv_search.command import Command, prepare_streams, tell
 from bv_search.command import main as run_command
-from bv_search.errors import UnknownName
+from bv_search.errors import OutputError, UnknownName
 
 # a command is imported only when asked for: torch and Ray take seconds
 COMMANDS = {
@@ -17,21 +17,30 @@ COMMANDS = {
     "report": "write what runs found as HTML and Markdown",
     "predict": "answer new rows with a head, a run or an ensemble",
     "store": "verify a store or tell what is in it",
+    "run": "verify a run",
     "bench": "measure a claim of the project on this machine",
 }
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
+    prepare_streams()
     if not arguments or arguments[0] in ("-h", "--help", "help"):
-        sys.stdout.write(usage())
-        return 0 if arguments else 2
+        return help_out(0 if arguments else 2)
     verb, *rest = arguments
     if verb not in COMMANDS:
         error = UnknownName("command", verb, COMMANDS, do="see bv-search --help")
         sys.stderr.write(f"bv-search: {error}\n")
         return error.exit_status
     return run_command(find_command(verb), rest)
+
+
+def help_out(exit_status: int) -> int:
+    try:
+        return exit_status if tell(usage()) else 1
+    except OutputError as error:
+        sys.stderr.write(f"bv-search: {error}\n")
+        return error.exit_status
 
 
 def find_command(verb: str) -> Command:
@@ -50,7 +59,6 @@ def usage() -> str:
             *lines,
             "",
             "first time here?  bv-search tune --space adapters",
-            "",
         ]
     )
 

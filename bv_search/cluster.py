@@ -2,13 +2,16 @@
 
 import logging
 import os
-import socket
+import signal
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import current_thread, main_thread
 from typing import Any
 
-from bv_search.command import CALM_THREADS
+from bv_search.command import CALM_THREADS, signals_held
 from bv_search.errors import BvError, UserError
+from bv_search.knock import knock, knock_grpc
 
 SETTINGS = {
     **CALM_THREADS,
@@ -18,7 +21,6 @@ SETTINGS = {
     "RAY_memory_monitor_refresh_ms": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
 }
-CONNECT_SECONDS = 10.0
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray's servers listen on every interface unless the node's own address is 127.0.0.1. Asked for that
 address by name, Ray replaces it by a public one; by this setting, made for other systems, it takes it."""
@@ -38,17 +40,43 @@ def ray_session() -> Iterator[None]:
     if ray.is_initialized():
         yield
         return
-    with _native_stderr_closed():
-        if alone:
-            ray.init(
-                address="local", include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR
-            )
-        else:
-            _join(os.environ["RAY_ADDRESS"])
     try:
+        with signals_held(), _handlers_kept(), _native_stderr_closed():
+            _begin() if alone else _join(os.environ["RAY_ADDRESS"])
         yield
     finally:
         ray.shutdown()
+
+
+def _begin() -> None:
+    import ray
+
+    try:
+        ray.init(address="local", include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    except (OSError, ValueError) as error:
+        place = os.environ.get("RAY_TMPDIR") or tempfile.gettempdir()
+        raise UserError(
+            "Ray cannot work here",
+            where=getattr(error, "filename", None) or place,
+            expected="a home that can be written, and a folder for sockets with a short name",
+            found=error,
+            do="name others by HOME and RAY_TMPDIR",
+        ) from error
+
+
+@contextmanager
+def _handlers_kept() -> Iterator[None]:
+    """Ray answers SIGTERM in ways of its own, one with a native stack; it is the command's to answer."""
+    from ray._private import utils
+
+    theirs, ours = utils.set_sigterm_handler, signal.getsignal(signal.SIGTERM)
+    utils.set_sigterm_handler = lambda handler: None
+    try:
+        yield
+    finally:
+        utils.set_sigterm_handler = theirs
+        if current_thread() is main_thread() and ours is not None:
+            signal.signal(signal.SIGTERM, ours)  # once more: Ray's C++ side took it unasked
 
 
 def machines() -> list[dict[str, Any]]:
@@ -75,8 +103,9 @@ def _join(address: str) -> None:
     import ray
 
     try:
-        _knock(address)
-        ray.init(logging_level=logging.ERROR, log_to_driver=False)
+        place = _find_cluster() if address == "auto" else address
+        _knock(place)
+        ray.init(place, logging_level=logging.ERROR, log_to_driver=False)
     except (OSError, RuntimeError, ValueError) as error:  # nobody there; another version of Ray; no address
         raise UserError(
             "the Ray cluster cannot be joined",
@@ -87,11 +116,23 @@ def _join(address: str) -> None:
         ) from error
 
 
+def _find_cluster() -> str:
+    """The cluster that was begun last on this machine; Ray itself waits for minutes where there is none."""
+    from ray._private import services
+
+    found = services.find_bootstrap_address(None) or next(iter(services.find_gcs_addresses()), None)
+    if found is None:
+        raise ConnectionError("no cluster runs on this machine")
+    return str(found)
+
+
 def _knock(address: str) -> None:
     """Ray asks for minutes where nobody answers."""
-    host, _, port = address.rpartition(":")
+    host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdecimal() and "/" not in host:
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+        # with TLS the first word is another
+        greet = knock if os.environ.get("RAY_USE_TLS", "0") not in ("", "0") else knock_grpc
+        greet(host.strip("[]"), int(port))
 
 
 @contextmanager

@@ -2,22 +2,29 @@
 
 import errno
 import json
+import logging
 import os
 import re
+import signal
 import sys
 import time
 import traceback
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import TextIOWrapper
+from threading import current_thread, main_thread
 from typing import Any, NoReturn, TextIO
 
-from bv_search.errors import BvError, UserError
+from bv_search.errors import BvError, OutputError, UserError
 
 PLAIN_INTERVAL_SECONDS = 5.0
 
 # waiting threads sleep: where others want the cores too, spinning made training four to eight times slower
 CALM_THREADS = {"OMP_WAIT_POLICY": "PASSIVE"}
+
+CHATTY = ("matplotlib",)  # tell at length of a home that cannot be written, and do without
 
 
 DENIED = ("permission denied", "choose another place, or have its owner let you in")
@@ -25,6 +32,8 @@ UNUSABLE = {
     errno.EACCES: DENIED,
     errno.EPERM: DENIED,
     errno.ENAMETOOLONG: ("name too long for a disk", "give a shorter one"),
+    errno.ELOOP: ("links that lead to each other", "give a path that leads somewhere"),
+    errno.EROFS: ("a disk that is only read", "choose another place"),
 }
 """What a place can be at the first look at it, and what to do."""
 
@@ -95,6 +104,9 @@ class _Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UserError(message, do=f"see {self.prog} --help")
 
+    def print_help(self, file: Any = None) -> None:
+        tell(self.format_help().rstrip("\n"))
+
 
 def build_parser(command: Command) -> ArgumentParser:
     parser = _Parser(
@@ -110,47 +122,141 @@ def build_parser(command: Command) -> ArgumentParser:
     return parser
 
 
+class Terminated(KeyboardInterrupt):
+    """SIGTERM, as schedulers of jobs send it before they kill: an interrupt by another name."""
+
+
+EXIT_STATUS = {KeyboardInterrupt: 130, Terminated: 143}
+
+
 def main(command: Command, argv: Sequence[str] | None = None) -> int:
-    """Run a command; exit status 0 done, 2 the user's input, 1 our failure, 130 interrupted."""
+    """Run a command; exit status 0 done, 2 the user's input, 1 our failure, 130 or 143 interrupted."""
     for name, value in CALM_THREADS.items():  # before anything imports torch, which reads it once
         os.environ.setdefault(name, value)
+    prepare_streams()
     progress = Progress(quiet=False)
     try:
-        args = build_parser(command).parse_args(argv)
-        progress = Progress(quiet=args.quiet)
-        result = command.run(args, progress)
-        progress.close()
-        return _say(result, as_json=args.json)
+        with terminable():
+            args = build_parser(command).parse_args(argv)
+            progress = Progress(quiet=args.quiet)
+            result = command.run(args, progress)
+            progress.close()
+            return _say(result, as_json=args.json)
     except BvError as error:
         progress.close()
-        print(f"bv-search {command.name}: {error}", file=sys.stderr)
+        _complain(command, str(error))
         return error.exit_status
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         progress.close()
-        print(f"bv-search {command.name}: interrupted; finished work is kept", file=sys.stderr)
-        return 130
+        word = "terminated" if isinstance(error, Terminated) else "interrupted"
+        _complain(command, f"{word}; finished work is kept")
+        return EXIT_STATUS[type(error)]
     except Exception as error:
         progress.close()
-        if isinstance(error, OSError) and error.errno in UNUSABLE:
-            print(f"bv-search {command.name}: {_unusable(error)}", file=sys.stderr)
-            return UserError.exit_status
-        traceback.print_exc()
-        print(f"bv-search {command.name}: our failure, not yours: the lines above say where", file=sys.stderr)
+        if (refusal := _unusable(error)) is not None:
+            _complain(command, str(refusal))
+            return refusal.exit_status
+        if sys.stderr is not None:
+            traceback.print_exc()
+        _complain(command, "our failure, not yours: the lines above say where")
         return 1
 
 
-def _unusable(error: OSError) -> UserError:
+def _complain(command: Command, line: str) -> None:
+    with suppress(OSError):  # where nobody can hear it, the exit status says it
+        print(f"bv-search {command.name}: {line}", file=sys.stderr, flush=True)
+
+
+def prepare_streams() -> None:
+    """Whatever the locale says; what is no text is spelled out. A stream that was closed swallows all.
+
+    Libraries that would speak unasked are told not to, before they are imported.
+    """
+    for name in CHATTY:
+        logging.getLogger(name).setLevel(logging.ERROR)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - for good
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+@contextmanager
+def terminable() -> Iterator[None]:
+    """SIGTERM inside as an interrupt, once; those that follow do not break the tidying up."""
+    usual = signal.getsignal(signal.SIGTERM)
+    if current_thread() is not main_thread() or usual is not signal.SIG_DFL:
+        yield
+        return
+
+    def answer(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Terminated
+
+    signal.signal(signal.SIGTERM, answer)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, usual)
+
+
+@contextmanager
+def signals_held() -> Iterator[None]:
+    """An interrupt comes after the block: what is half begun could not be ended."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    came: list[int] = []
+    usual = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    held = [number for number, handler in usual.items() if callable(handler)]
+    for number in held:
+        signal.signal(number, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        for number in held:
+            signal.signal(number, usual[number])
+    if came:
+        signal.raise_signal(came[0])
+
+
+def _unusable(error: Exception) -> UserError | None:
     """Any look at a path can end so: even `Path.exists` raises where a folder may not be entered."""
-    what, do = UNUSABLE[error.errno or 0]
-    return UserError(what, where=error.filename or error, do=do)
+    if isinstance(error, OSError) and error.errno in UNUSABLE:
+        what, do = UNUSABLE[error.errno]
+        return UserError(what, where=error.filename or error, do=do)
+    if isinstance(error, ValueError) and "null byte" in str(error):
+        return UserError("is no place", found="a zero byte in a path", do="write the path out")
+    return None
 
 
 def _say(result: Result, *, as_json: bool) -> int:
+    heard = tell(json.dumps(result.json, allow_nan=False) if as_json else result.text)
+    return result.exit_status if heard else 1
+
+
+def tell(text: str) -> bool:
+    """On standard output; False where whoever listened has heard enough."""
     try:
-        print(json.dumps(result.json, allow_nan=False) if as_json else result.text, flush=True)
-    except BrokenPipeError:  # whoever listened has heard enough
-        return 1
-    return result.exit_status
+        print(text, flush=True)
+    except BrokenPipeError:
+        _drop_output()
+        return False
+    except OSError as error:
+        _drop_output()
+        raise OutputError(
+            "cannot be written",
+            where="standard output",
+            found=error.strerror or error,
+            do="what was to be done is done; only the words are lost",
+        ) from error
+    return True
+
+
+def _drop_output() -> None:
+    """What is left in its buffer would be tried again at the end, and fail with a traceback."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - for good
 
 
 def positive_int(text: str) -> int:
@@ -169,7 +275,7 @@ def fraction(text: str) -> float:
 
 def size(text: str) -> int:
     match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMGT]?)(i?)B", text, re.IGNORECASE)
-    if match is None or float(match[1]) <= 0:
+    if match is None or not 0 < float(match[1]) < 1e15:
         raise ValueError(text)
     return int(float(match[1]) * (1024 if match[3] else 1000) ** " kmgt".index(match[2].lower() or " "))
 

@@ -11,11 +11,15 @@
         ├── RunError         a run folder that cannot be used
         └── OutputError      a place that cannot be written
 
-A message says what, where, expected, found and what to do, on one line.
+A message says what, where, expected, found and what to do, on one line of a length that can be read, whatever
+stands in the input.
 """
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+LONGEST = 470  # characters of a message; with the command's name before it a line has at most 500
+SHORT = 85  # of each of its parts, where it would be longer
 
 
 class BvError(Exception):
@@ -39,14 +43,34 @@ class BvError(Exception):
         return _rebuild, (type(self), self.__dict__)
 
     def _line(self) -> str:
-        line = self.what if self.where is None else f"{self.where}: {self.what}"
+        line = self._joined(LONGEST)
+        return line if len(line) <= LONGEST else self._joined(SHORT)
+
+    def _joined(self, limit: int) -> str:
+        what, where = shown(self.what, limit), shown(self.where, limit)
+        line = what if self.where is None else f"{where}: {what}"
         if self.expected is not None:
-            line += f"; expected {self.expected}"
+            line += f"; expected {shown(self.expected, limit)}"
         if self.found is not None:
-            line += f"; found {self.found}"
+            line += f"; found {shown(self.found, limit)}"
         if self.do is not None:
-            line += f"; {self.do}"
-        return " ".join(line.split())
+            line += f"; {shown(self.do, limit)}"
+        return line.rstrip()
+
+
+def shown(value: object, limit: int) -> str:
+    """A text on one line, its middle left out where it is too long, and nothing in it that moves a cursor."""
+    text = str(value)
+    if len(text) > 4 * limit:  # most of it is not looked at
+        text = f"{text[: 2 * limit]} … {text[-limit:]}"
+    text = "".join(each if each.isprintable() else _spelled(each) for each in " ".join(text.split()))
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit * 2 // 3 - 3].rstrip()} … {text[-(limit // 3) :].lstrip()}"
+
+
+def _spelled(character: str) -> str:
+    return character.encode("unicode_escape").decode("ascii")
 
 
 def _rebuild(kind: type[BvError], state: dict[str, object]) -> BvError:

@@ -6,12 +6,15 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, Protocol, Self
+from typing import Any, BinaryIO, Protocol, Self, TypeVar
 
 import xxhash
 
+from bv_search.document import Mismatch, Unreadable, decode, load_json, read_plain
+from bv_search.document.limits import DOCUMENT_BYTES
 from bv_search.errors import OutputError, UserError
 
+T = TypeVar("T")
 CHUNK = 1 << 20
 
 
@@ -117,7 +120,7 @@ def unwritable(path: object, error: OSError) -> OutputError:
 
 def check_makeable(folder: Path) -> None:
     """Refuse a folder that is not there and cannot be made, before any work."""
-    place = folder.resolve()
+    place = real_path(folder)
     nearest = next(each for each in (place, *place.parents) if each.exists())
     found = None
     if not nearest.is_dir():
@@ -175,23 +178,80 @@ def _sync(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def read_json(path: Path, error: type[UserError]) -> dict[str, Any]:
+def read_json(path: Path, error: type[UserError], *, do: str | None = None) -> dict[str, Any]:
     """The JSON object in a file, or `error` with one line on what is wrong with it."""
+    data = read_plain(path, error, limit=DOCUMENT_BYTES, do=do)
     try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as cause:
-        raise error("does not exist", where=path) from cause
+        value = load_json(data.decode("utf-8"))
     except UnicodeDecodeError as cause:
-        raise error(
-            "is not UTF-8", where=path, found=f"byte {cause.start} is {cause.object[cause.start]:#x}"
-        ) from cause
-    except json.JSONDecodeError as cause:
-        raise error(
-            "is damaged", where=path, expected="JSON", found=f"{cause.msg} at line {cause.lineno}"
-        ) from cause
+        found = f"byte {cause.start} is {cause.object[cause.start]:#x}"
+        raise error("is not UTF-8", where=path, found=found, do=do) from cause
+    except Unreadable as cause:
+        raise error("is damaged", where=path, expected="JSON", found=cause.found, do=do) from cause
     if not isinstance(value, dict):
-        raise error("is damaged", where=path, expected="a JSON object", found=type(value).__name__)
+        raise error("is damaged", where=path, expected="a JSON object", found=type(value).__name__, do=do)
     return value
+
+
+DIGEST = "digest"  # the key by which a JSON object carries the digest of all else in it
+
+
+def write_signed(path: Path, value: Mapping[str, Any]) -> None:
+    """With its own digest, so that it may travel alone."""
+    plain = json.loads(json.dumps(value, allow_nan=False))  # as it will be read
+    write_json(path, {**plain, DIGEST: digest_json(plain)})
+
+
+def read_signed(path: Path, error: type[UserError], *, do: str | None = None) -> dict[str, Any]:
+    """What `write_signed` wrote, without its digest, or `error`."""
+    return check_signed(read_json(path, error, do=do), where=path, error=error)
+
+
+def check_signed(value: Mapping[str, Any], *, where: object, error: type[UserError]) -> dict[str, Any]:
+    """Without its digest, if that is right."""
+    signed = {key: item for key, item in value.items() if key != DIGEST}
+    if DIGEST not in value:
+        raise error(
+            "carries no digest",
+            where=where,
+            expected="what this version of bv_search writes",
+            do="make it anew, or read it with the version that wrote it",
+        )
+    if (found := digest_json(signed)) != value[DIGEST]:
+        raise error("is damaged", where=where, expected=f"digest {value[DIGEST]}", found=found, do=RESTORE)
+    return signed
+
+
+RESTORE = "restore it from a copy, or make it anew"
+
+
+def check_digest(data: bytes, expected: str, *, where: object, error: type[UserError]) -> None:
+    if (found := digest_bytes(data)) != expected:
+        raise error("is damaged", where=where, expected=f"digest {expected}", found=found, do=RESTORE)
+
+
+def decode_at(
+    kind: type[T],
+    value: Any,
+    error: type[UserError],
+    *,
+    where: object,
+    what: str = "makes no sense",
+    do: str | None = None,
+    more: bool = False,
+) -> T:
+    """A decoded document as a `kind`, or `error` with the place in it that makes no sense."""
+    try:
+        return decode(kind, value, more=more)
+    except Mismatch as cause:
+        at = cause.path.lstrip(".")
+        raise error(
+            f"{what}: {at}" if at else what,
+            where=where,
+            expected=cause.expected,
+            found=repr(cause.found),
+            do=do,
+        ) from cause
 
 
 def digest_bytes(data: bytes | bytearray | memoryview) -> str:
@@ -215,23 +275,47 @@ def cache_folder() -> Path:
     """Of what can be made or fetched again: BV_CACHE, or the user's own."""
     named = os.environ.get("BV_CACHE")
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(named).expanduser() if named else base / "bv-search"
+    return home_path(named) if named else base / "bv-search"
+
+
+def home_path(place: str | Path) -> Path:
+    """A path as the user wrote it, with ~ as a shell would read it; what cannot be one is refused."""
+    text = str(place)
+    if not text or "\0" in text:
+        raise UserError("is no place", where=repr(text), expected="a path")
+    try:
+        text.encode()
+        return Path(text).expanduser()
+    except (
+        UnicodeEncodeError
+    ) as error:  # of bytes that are no text, as a disk allows; no document can name it
+        raise UserError("is no text", where=text, expected="a path in UTF-8", do="rename it") from error
+    except RuntimeError as error:
+        raise UserError("is nobody's home", where=text, found=error, do="write the path out") from error
+
+
+def real_path(path: Path) -> Path:
+    """Where a path leads, by all its links."""
+    try:
+        return path.resolve()
+    except (RuntimeError, OSError, ValueError) as error:  # links in a circle; a zero byte
+        raise UserError("leads nowhere", where=path, found=error, do="choose another place") from error
 
 
 def absolute(place: str) -> str:
     """As a process sees it that stands in another folder, or a later one. Addresses stay as they are."""
-    return place if "://" in place else str(Path(place).expanduser().resolve())
+    return place if "://" in place else str(real_path(home_path(place)))
 
 
 def absolute_if_there(name: str) -> str:
     """The same of what is on this disk; other names may be ones of the Hub."""
-    path = Path(name).expanduser()
+    path = home_path(name)
     return absolute(name) if path.is_absolute() or path.exists() else name
 
 
 def confine(folder: Path, name: str, error: type[UserError]) -> Path:
     """`folder/name`, if that name stays inside the folder."""
     pure = PurePosixPath(name)
-    if pure.is_absolute() or ".." in pure.parts or "\\" in name or not pure.parts:
+    if pure.is_absolute() or ".." in pure.parts or "\\" in name or "\0" in name or not pure.parts:
         raise error("names a file outside its folder", where=folder, found=repr(name))
     return folder.joinpath(*pure.parts)

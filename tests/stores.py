@@ -4,6 +4,7 @@ L layers, S tokens of a window, H width.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,12 @@ def make_value_store(place: Path, *, windows: int = 200, seed: int = 0) -> Store
     return _write(place, splits, "stsb", seed, tokens="first")
 
 
+def _guesses(rng: np.random.Generator, split: SplitArrays, task: str) -> list[np.ndarray]:
+    kind, outputs = find_task(task).kind, find_task(task).outputs
+    sizes = [(len(h[0]), outputs) if kind == "span" else (outputs,) for h in split.hidden]
+    return [rng.normal(size=size).astype(np.float32) for size in sizes]
+
+
 def _span(rng: np.random.Generator, length: int) -> tuple[int, int]:
     """A quarter have no answer, which is position 0; the others stand in the passage, after the question."""
     if rng.random() < 0.25:
@@ -92,10 +99,12 @@ def _span(rng: np.random.Generator, length: int) -> tuple[int, int]:
 
 
 def _write(place: Path, splits: dict[str, SplitArrays], task: str, seed: int, **settings: Any) -> Store:
+    """With an encoder that guesses."""
     baseline = Baseline(select={"f1": 0.1}, report={"f1": 0.1}, select_score=0.1, report_score=0.1)
+    rng = np.random.default_rng(seed)
     return write_store(
         place,
-        splits,
+        {name: replace(split, logits=_guesses(rng, split, task)) for name, split in splits.items()},
         task=find_task(task).to_json(),
         encoder=EncoderEntry(id="random", revision=None, digest="xxh3:0", parameters=100_000),
         baseline=baseline,

@@ -1,5 +1,7 @@
 """The cluster files, by Ray's own schema; no machine is started."""
 
+import socket
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -7,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bv_search import knock
 from bv_search.cluster import SETTINGS, ray_session
 from bv_search.command import CALM_THREADS
 from bv_search.errors import UserError
@@ -80,6 +83,26 @@ def test_a_cluster_that_is_not_there_is_one_clear_line(address: str, monkeypatch
     ):
         pass
     assert "\n" not in str(caught.value)
+
+
+def test_who_accepts_and_never_answers_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knock, "SECONDS", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        for place in (address, f"ray://{address}"):
+            monkeypatch.setenv("RAY_ADDRESS", place)
+            with pytest.raises(UserError, match=r"found no answer within 0\.2 s"), ray_session():
+                pass
+
+
+def test_auto_with_no_cluster_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    from ray._private import services
+
+    monkeypatch.setattr(services, "find_bootstrap_address", lambda folder: None)
+    monkeypatch.setattr(services, "find_gcs_addresses", cache(set))
+    monkeypatch.setenv("RAY_ADDRESS", "auto")
+    with pytest.raises(UserError, match="found no cluster runs on this machine"), ray_session():
+        pass
 
 
 def test_every_machine_gets_the_project_the_token_and_the_settings_of_a_session_here(

@@ -1,11 +1,26 @@
 import io
 import json
+import os
 import re
+import shlex
+import signal
+import subprocess
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 import pytest
 
-from bv_search.command import Command, Progress, Result, fraction, main, positive_int, size
+from bv_search.command import (
+    Command,
+    Progress,
+    Result,
+    Terminated,
+    fraction,
+    main,
+    positive_int,
+    signals_held,
+    size,
+)
 from bv_search.errors import BvError, DataError
 
 
@@ -99,8 +114,14 @@ def test_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
         ),
         (BvError("lost a worker"), 1, "bv-search fail: lost a worker\n"),
         (KeyboardInterrupt(), 130, "bv-search fail: interrupted; finished work is kept\n"),
+        (Terminated(), 143, "bv-search fail: terminated; finished work is kept\n"),
+        (
+            OSError(40, "Too many levels of symbolic links", "a/b"),
+            2,
+            "bv-search fail: a/b: links that lead to each other; give a path that leads somewhere\n",
+        ),
     ],
-    ids=["the user's", "a closed folder", "a long name", "ours", "interrupted"],
+    ids=["the user's", "a closed folder", "a long name", "ours", "interrupted", "terminated", "a circle"],
 )
 def test_every_end_has_its_status_and_one_line(
     failure: BaseException, status: int, says: str, capsys: pytest.CaptureFixture[str]
@@ -172,3 +193,64 @@ def test_a_size_has_a_unit(text: str, expected: int) -> None:
 def test_a_size_without_one_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match=re.escape(text)):
         size(text)
+
+
+@pytest.mark.parametrize("text", ["9" * 400 + "GB", "1e400GB"])
+def test_a_size_beyond_all_disks_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="GB"):
+        size(text)
+
+
+def test_sigterm_is_an_interrupt_once() -> None:
+    def work(args: Namespace, progress: Progress) -> Result:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            signal.raise_signal(signal.SIGTERM)  # while it tidies up
+        return Result(text="", json={})
+
+    command = Command(name="work", summary="", examples="", add_arguments=add_count, run=work)
+    assert main(command, []) == 143
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_signals_that_are_held_come_after_the_block() -> None:
+    reached = []
+
+    def work(args: Namespace, progress: Progress) -> Result:
+        with signals_held():
+            signal.raise_signal(signal.SIGTERM)
+            reached.append("the end of the block")
+        reached.append("what follows")
+        return Result(text="", json={})
+
+    command = Command(name="work", summary="", examples="", add_arguments=add_count, run=work)
+    assert main(command, []) == 143
+    assert reached == ["the end of the block"]
+
+
+@pytest.mark.parametrize("words", [["--help"], ["store", "--help"], []])
+def test_output_that_cannot_be_written_is_one_line(words: list[str]) -> None:
+    command = [sys.executable, "-m", "bv_search", *words]
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        ended = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 2
+    assert len(ended.stderr.splitlines()) == 1
+    assert "standard output: cannot be written; found No space left on device" in ended.stderr
+
+
+def test_closed_output_is_no_failure() -> None:
+    command = f"exec {shlex.quote(sys.executable)} -m bv_search --help >&- 2>&-"
+    assert subprocess.run(["sh", "-c", command], check=False).returncode == 0
+
+
+def test_words_beyond_the_locale_are_written_as_utf8() -> None:
+    program = """
+import sys
+from bv_search.command import Command, Result, main
+run = lambda args, progress: Result(text="1 \\u00d7 2 \\udcff", json={})
+sys.exit(main(Command(name="x", summary="", examples="", add_arguments=lambda parser: None, run=run), []))
+"""
+    settings = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, env=settings, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "1 × 2 \\udcff\n".encode())

@@ -69,3 +69,20 @@ def test_errors_cross_process_borders_whole(error: BvError) -> None:
     assert str(copy) == str(error)
     assert copy.exit_status == error.exit_status
     assert copy.__dict__ == error.__dict__
+
+
+def test_a_message_is_one_short_line_whatever_stands_in_it() -> None:
+    error = DataError(
+        "is damaged", where="/a" * 5000, expected="x" * 10**6, found="\x1b[31m\n\ud800\u202e" * 100
+    )
+    line = str(error)
+    assert len(line) <= 470
+    assert line.isprintable()
+    assert line.encode()
+    assert line.startswith("/a/a")
+    assert "\\x1b[31m" in line
+
+
+def test_a_short_message_is_left_as_it_is() -> None:
+    error = DataError("is damaged", where="é/ü", expected="…", found="'×'", do="do it")
+    assert str(error) == "é/ü: is damaged; expected …; found '×'; do it"

@@ -17,6 +17,7 @@ OPTIONS = {
     "report": "--data --no-mlflow --together RUN",
     "predict": "--data --device --encoder --member --out --overwrite --store RUN|HEAD",
     "store": "ACTION STORE",
+    "run": "ACTION RUN",
     "bench": "--batch-tokens --budget --data --encoder --generations --heads --megabytes --plot --rounds "
     "--searchers --seeds --space --store --table --task --threads --trials --windows BENCHMARK",
 }

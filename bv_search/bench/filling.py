@@ -81,7 +81,8 @@ def train(scanner: Scanner, rungs: Rungs, configs: Sequence[Config]) -> list[Lea
     pool = Pool(rungs, len(heads))
     for head in heads:
         pool.park(head)
-    while (order := pool.next_share(1)) is not None:
+    while orders := pool.next_round(1):
+        (order,) = orders
         begun = [states.pop(head.trial, Start(trial=head.trial, config=head.config)) for head in order.heads]
         outcomes = scanner.segment(begun, order.stop, score=order.score)
         for head, outcome in zip(order.heads, outcomes, strict=True):

@@ -44,10 +44,11 @@ class Replay:
         """As long as the searcher has points, and is asked to go on."""
         while True:
             self._begin()
-            order = self._pool.next_share(1)
-            if order is None:
+            orders = self._pool.next_round(1)
+            if not orders:
                 return
-            yield from self._train(order)
+            for order in orders:
+                yield from self._train(order)
 
     def _begin(self) -> None:
         while len(self._live) < self._generation:

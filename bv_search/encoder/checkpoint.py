@@ -28,7 +28,7 @@ from bv_search.encoder.pretrained import (
 )
 from bv_search.encoder.silence import silence
 from bv_search.encoder.source import Source, find_source
-from bv_search.encoder.stage import Stage, is_stage, read_stage
+from bv_search.encoder.stage import STAGE_FILE, Stage, is_stage, read_stage
 from bv_search.errors import EncoderError
 from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Kind, Task
@@ -146,8 +146,8 @@ def find_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
+        torch.zeros(1, device=device).item()  # a device without memory, as meta, is none to compute on
+    except (RuntimeError, AssertionError, ValueError, ImportError, UnicodeError) as error:
         raise EncoderError(
             "no such device here", where=name, expected="auto, cpu or cuda", found=first_line(error)
         ) from error
@@ -171,14 +171,14 @@ def _task_of(stage: Stage | None, task: Task | None, source: Source) -> Task | N
     if stage is None:
         return task
     if task is not None and task.to_json() != stage.task:
-        found = stage.task.get("name")
+        found = task_from_json(stage.task, source.folder / STAGE_FILE).name
         raise EncoderError(
             "is a stage of another task",
             where=source.id,
             expected=task.name,
             found=found if found != task.name else f"{found} with other settings",
         )
-    return task_from_json(stage.task)
+    return task_from_json(stage.task, source.folder / STAGE_FILE)
 
 
 def _auto_class(task: Task) -> Any:

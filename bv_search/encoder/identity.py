@@ -5,9 +5,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bv_search.document import Text, check_plain
 from bv_search.encoder.source import Source
 from bv_search.errors import EncoderError
-from bv_search.files import digest_file, digest_json, read_json
+from bv_search.files import confine, decode_at, digest_file, digest_json, read_json
 
 WEIGHTS = "model.safetensors"
 WEIGHTS_INDEX = "model.safetensors.index.json"
@@ -17,20 +18,19 @@ WEIGHTS_INDEX = "model.safetensors.index.json"
 class EncoderIdentity:
     """Two encoders are the same when their digests are; id and revision say where to get one again."""
 
-    id: str
+    id: Text
     revision: str | None
-    digest: str
+    digest: Text
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any], *, where: object) -> "EncoderIdentity":
-        if set(value) != {"id", "revision", "digest"}:
-            raise EncoderError(
-                "names no encoder", where=where, expected="id, revision, digest", found=sorted(value)
-            )
-        return cls(id=value["id"], revision=value["revision"], digest=value["digest"])
+
+@dataclass(frozen=True, kw_only=True)
+class _Index:
+    """Which file of a checkpoint in shards holds which tensor."""
+
+    weight_map: Mapping[str, Text]
 
 
 def identify(source: Source) -> EncoderIdentity:
@@ -46,7 +46,8 @@ def digest_weights(folder: Path) -> str:
 
 
 def weights_files(folder: Path) -> list[Path]:
-    if (folder / WEIGHTS).is_file():
+    if (folder / WEIGHTS).exists():
+        check_plain(folder / WEIGHTS, EncoderError)
         return [folder / WEIGHTS]
     if (folder / WEIGHTS_INDEX).is_file():
         return _shards(folder)
@@ -61,11 +62,13 @@ def weights_files(folder: Path) -> list[Path]:
 
 
 def _shards(folder: Path) -> list[Path]:
-    index = read_json(folder / WEIGHTS_INDEX, EncoderError)
-    names = sorted(set(index.get("weight_map", {}).values()))
-    absent = [name for name in names if not (folder / name).is_file()]
+    where = folder / WEIGHTS_INDEX
+    index = decode_at(_Index, read_json(where, EncoderError), EncoderError, where=where, more=True)
+    names = sorted(set(index.weight_map.values()))
+    files = [confine(folder, name, EncoderError) for name in names]
+    absent = [file.name for file in files if not file.is_file()]
     if absent or not names:
         raise EncoderError(
             "weights are incomplete", where=folder, expected=", ".join(names), found=f"no {', '.join(absent)}"
         )
-    return [folder / name for name in names]
+    return files

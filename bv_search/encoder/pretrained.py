@@ -1,9 +1,10 @@
 """The parts of a transformers folder, read in silence, each failure as one line."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from transformers import (
     AutoConfig,
     AutoModel,
@@ -16,11 +17,26 @@ from transformers import (
 from bv_search.encoder.silence import silence
 from bv_search.encoder.source import Source
 from bv_search.errors import EncoderError
+from bv_search.files import read_json
 
-READ_FAILURES = (OSError, ValueError, KeyError, RuntimeError, ImportError, TypeError, SafetensorError)
+READ_FAILURES = (Exception,)
+"""What stands in these folders is read by others' code, which fails in whatever way it comes to."""
+
+LARGEST = {
+    "num_hidden_layers": 1_000,
+    "num_attention_heads": 1_000,
+    "hidden_size": 1 << 17,
+    "intermediate_size": 1 << 20,
+    "vocab_size": 1 << 24,
+    "max_position_embeddings": 1 << 24,
+}
+"""Beyond these no encoder is, and to look at one takes minutes or all memory."""
+
+VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 
 
 def read_config(source: Source) -> PreTrainedConfig:
+    _check_sizes(read_json(source.folder / "config.json", EncoderError), source.folder / "config.json")
     try:
         with silence():
             config = AutoConfig.from_pretrained(source.folder, local_files_only=True, trust_remote_code=False)
@@ -33,12 +49,46 @@ def read_config(source: Source) -> PreTrainedConfig:
     return config
 
 
+def _check_sizes(value: Mapping[str, Any], where: Path) -> None:
+    for name, most in LARGEST.items():
+        found = value.get(name, 1)
+        if type(found) is not int or not 1 <= found <= most:
+            raise EncoderError(
+                "makes no sense", where=where, expected=f"{name} from 1 to {most:,}", found=repr(found)
+            )
+
+
+def _check_vocabulary(path: Path) -> None:
+    """A token of a far number would take memory for all before it."""
+    if not path.exists():
+        return
+    model = read_json(path, EncoderError).get("model")
+    words = model.get("vocab") if isinstance(model, dict) else None
+    numbers = words.values() if isinstance(words, dict) else ()
+    most = LARGEST["vocab_size"]
+    wrong = next((each for each in numbers if type(each) is not int or not 0 <= each < most), None)
+    if wrong is not None:
+        raise EncoderError(
+            "makes no sense", where=path, expected=f"tokens from 0 to {most:,}", found=repr(wrong)
+        )
+
+
 def read_tokenizer(source: Source, config: PreTrainedConfig) -> PreTrainedTokenizerBase:
+    if not any(found for name in VOCABULARIES for found in source.folder.glob(name)):
+        # transformers would make one up, of an empty vocabulary
+        raise EncoderError(
+            "has no tokenizer",
+            where=source.id,
+            expected=" or ".join(VOCABULARIES),
+            do="add the files of the tokenizer that the encoder was trained with",
+        )
+    _check_vocabulary(source.folder / "tokenizer.json")
     try:
         with silence():
             tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
                 source.folder, local_files_only=True, trust_remote_code=False
             )
+            tokenizer("a word, unheard-of")
     except READ_FAILURES as error:
         raise _unreadable(source, "its tokenizer", error) from error
     if not tokenizer.is_fast:
@@ -78,6 +128,9 @@ def read_model(
             )
     except READ_FAILURES as error:
         raise _unreadable(source, "its weights", error) from error
+    broken = next((name for name, each in model.named_parameters() if not each.isfinite().all()), None)
+    if broken is not None:
+        raise EncoderError("weights are no numbers", where=source.id, found=f"{broken} is not finite")
     return model, sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
 
 

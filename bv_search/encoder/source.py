@@ -9,7 +9,9 @@ from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, RepositoryNotFoundError, RevisionNotFoundError
 from huggingface_hub.utils.tqdm import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
 
+from bv_search.document import check_plain
 from bv_search.errors import EncoderError
+from bv_search.files import home_path
 
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?")
 HUB_FILES = ["*.json", "*.txt", "*.model", "model*.safetensors"]
@@ -30,7 +32,7 @@ class Source:
 
 def find_source(name: str | Path) -> Source:
     """The folder of an encoder, fetched from the Hub when `name` (or `name@revision`) is one of its names."""
-    path = Path(name).expanduser()
+    path = home_path(name)
     if path.is_dir():
         return _local(str(name), path)
     if path.exists():
@@ -44,6 +46,9 @@ def find_source(name: str | Path) -> Source:
 
 
 def _local(name: str, folder: Path) -> Source:
+    for file in sorted(folder.iterdir()):
+        if not file.is_dir():
+            check_plain(file, EncoderError)
     if not (folder / "config.json").is_file():
         raise EncoderError(
             "is not an encoder",

@@ -6,7 +6,7 @@ stages/0.3/  config.json model.safetensors tokenizer.json …   as save_pretrain
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +15,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bv_search.document import Count, Number, Positive, Text, check_plain
 from bv_search.encoder.identity import EncoderIdentity, digest_weights
 from bv_search.errors import EncoderError
-from bv_search.files import read_json, write_json
+from bv_search.files import decode_at, read_json, write_json
 
 STAGE_FILE = "stage.json"
 SEEN_FILE = "seen.parquet"
 FORMAT_VERSION = 1
+AGAIN = "delete the stage and run bv-search finetune again"
 
 Metrics = dict[str, float]
 Keys = npt.NDArray[np.uint64]
@@ -33,17 +35,17 @@ class Stage:
 
     task: Mapping[str, Any]  # the task, whole: Task.to_json()
     encoder: EncoderIdentity  # what was fine-tuned
-    fraction: float  # epochs of fine-tuning; 0: never fine-tuned, no predictions of its own
+    fraction: Number  # epochs of fine-tuning; 0: never fine-tuned, no predictions of its own
     seed: int
-    learning_rate: float
-    batch: int  # windows per step
-    steps: int
-    rows: int  # distinct rows trained on
-    data: str  # digest of the data set
-    weights: str  # digest of this stage's own weights
-    metrics: Mapping[str, Metrics]  # by role, select and report; empty for stage 0
+    learning_rate: Number
+    batch: Positive  # windows per step
+    steps: Count
+    rows: Count  # distinct rows trained on
+    data: Text  # digest of the data set
+    weights: Text  # digest of this stage's own weights
+    metrics: Mapping[str, Mapping[str, float]]  # by role, select and report; empty for stage 0
     interval: tuple[float, float] | None  # 95 % interval of the score on report
-    seconds: float  # of training up to here, evaluation not counted
+    seconds: Number  # of training up to here, evaluation not counted
     format_version: int = FORMAT_VERSION
 
     def to_json(self) -> dict[str, Any]:
@@ -62,14 +64,11 @@ def read_stage(folder: Path) -> Stage:
     """What a stage folder says of itself; its weights must be those that it was written with."""
     where = folder / STAGE_FILE
     value = read_json(where, EncoderError)
-    if value.get("format_version") != FORMAT_VERSION:
+    if type(value.get("format_version")) is not int or value["format_version"] != FORMAT_VERSION:
         raise EncoderError(
             "is of another version", where=where, expected=FORMAT_VERSION, found=value.get("format_version")
         )
-    names = {field.name for field in fields(Stage)}
-    if set(value) != names:
-        raise EncoderError("is damaged", where=where, expected=_list(names), found=_list(value))
-    stage = _from_json(value, where)
+    stage = decode_at(Stage, value, EncoderError, where=where, do=AGAIN)
     found = digest_weights(folder)
     if found != stage.weights:
         raise EncoderError(
@@ -77,15 +76,9 @@ def read_stage(folder: Path) -> Stage:
             where=folder,
             expected=stage.weights,
             found=found,
-            do="delete the stage and run bv-search finetune again",
+            do=AGAIN,
         )
     return stage
-
-
-def _from_json(value: dict[str, Any], where: Path) -> Stage:
-    encoder = EncoderIdentity.from_json(value["encoder"], where=where)
-    interval = tuple(value["interval"]) if value["interval"] is not None else None
-    return Stage(**value | {"encoder": encoder, "interval": interval})
 
 
 def write_stage(folder: Path, stage: Stage, seen: Keys) -> None:
@@ -97,16 +90,14 @@ def write_stage(folder: Path, stage: Stage, seen: Keys) -> None:
 
 def read_seen(folder: Path) -> Keys:
     """Keys of the rows that the stage was trained on, ascending."""
+    where = folder / SEEN_FILE
+    check_plain(where, EncoderError, do=AGAIN)
     try:
-        return np.asarray(pq.read_table(folder / SEEN_FILE).column("key").to_numpy(), dtype=np.uint64)
+        column = pq.read_table(where).column("key")
+        found = "a key that is null" if column.null_count else column.type
+        keys = column.to_numpy() if column.type == pa.uint64() and not column.null_count else None
     except (OSError, pa.ArrowException, KeyError) as error:
-        raise EncoderError(
-            "cannot be read",
-            where=folder / SEEN_FILE,
-            found=str(error).splitlines()[0],
-            do="delete the stage and run bv-search finetune again",
-        ) from error
-
-
-def _list(names: Any) -> str:
-    return ", ".join(sorted(names))
+        keys, found = None, next(iter(str(error).splitlines()), "nothing")
+    if keys is None:
+        raise EncoderError("cannot be read", where=where, expected="keys of rows", found=found, do=AGAIN)
+    return np.asarray(keys, dtype=np.uint64)

@@ -1,1 +1,1 @@
-"""Which models together answer better than any alone: chosen on `select`, scored on `report`."""
+"""Which models together answer better than any alone: chosen on rows new to all, scored on `report`."""

@@ -18,9 +18,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", help="folders of runs on one task and store")
     parser.add_argument(
         "--method",
-        choices=["auto", "max", "mean", "greedy"],
-        default="auto",
-        help="default: auto, the best on select",
+        choices=["greedy", "mean", "max"],
+        default="greedy",
+        help="greedy: the best one, then whoever lowers the loss of the mean most (default); "
+        "mean, max: of the first of the heads, with the encoder or without",
     )
     parser.add_argument(
         "--limit", type=positive_int, default=16, metavar="N", help="heads considered (default: 16)"
@@ -33,7 +34,7 @@ def command(args: Namespace, progress: Progress) -> Result:
     result = run(
         EnsembleConfig(
             runs=tuple(args.runs),
-            method=None if args.method == "auto" else Method(args.method),
+            method=Method(args.method),
             limit=args.limit,
             data=args.data,
             mlflow=not args.no_mlflow,
@@ -45,7 +46,7 @@ def command(args: Namespace, progress: Progress) -> Result:
 
 COMMAND = Command(
     name="ensemble",
-    summary="Combine heads and encoder: members and method are chosen on select, the score is of report.",
+    summary="Combine heads and encoder: chosen on select, with folds out of fold; the score is of report.",
     examples=EXAMPLES,
     add_arguments=add_arguments,
     run=command,

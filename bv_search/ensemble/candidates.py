@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from os.path import relpath
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ import numpy as np
 
 from bv_search.errors import RunError
 from bv_search.model.model import ENCODER_NAME
+from bv_search.run.choosers import Choosers, train_answers
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import rank_of
 from bv_search.run.predictions import read_predictions
-from bv_search.run.roles import encoder_logits
+from bv_search.run.roles import encoder_logits, role_ids
 from bv_search.run.trial import TrialRecord
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
@@ -31,14 +33,24 @@ class Candidate:
     def parameters(self) -> int:
         return (self.record.parameters or 0) if self.record else 0
 
-    def logits(self, store: Store, role: Role, ids: Sequence[str]) -> list[np.ndarray]:
-        """Its saved predictions for exactly these windows."""
-        if self.run is None or self.record is None:
-            own = encoder_logits(store, role)
+    @cached_property
+    def folder(self) -> Path | None:
+        """Where a head's predictions are, as they were written; the encoder's are in the store."""
+        return None if self.run is None or self.record is None else self.run.answers_folder(self.record.id)
+
+    def choosing(self, choosers: Choosers) -> list[np.ndarray]:
+        """Its saved predictions for the rows that choose."""
+        own = choosers.encoder_logits() if self.folder is None else choosers.trial_logits(self.folder)
+        assert own is not None, "an encoder without predictions is no candidate"
+        return own
+
+    def reporting(self, store: Store) -> list[np.ndarray]:
+        """Its saved predictions for the rows of report."""
+        if self.folder is None:
+            own = encoder_logits(store, Role.REPORT)
             assert own is not None, "an encoder without predictions is no candidate"
             return own
-        folder = self.run.trial_folder(self.record.id)
-        return read_predictions(folder / f"{role}.parquet", ids=ids).logits
+        return read_predictions(self.folder / "report.parquet", ids=role_ids(store, Role.REPORT)).logits
 
     def to_json(self, home: Run, weight: float) -> dict[str, Any]:
         """As ensemble.json names a member; other runs by the way to them from the run that holds it."""
@@ -71,16 +83,23 @@ def open_runs(places: Sequence[str | Path]) -> list[Run]:
 
 
 def find_candidates(runs: Sequence[Run], store: Store, *, limit: int) -> list[Candidate]:
-    """The best heads on select, best first; the encoder last, if it has predictions.
+    """Of each run the best heads; the encoder last, if it has predictions.
 
-    A trial whose head learned once more is there as what that became: on select both say the same.
+    A trial whose head learned once more is there as what that became: of rows that choose both say the same.
     """
-    pairs = [(record, run) for run in runs for record in _distinct(run.finished_trials())]
+    ranked = {run: sorted(_distinct(run.finished_trials()), key=rank_of)[:limit] for run in runs}
     heads = [
         Candidate(name=record.id if len(runs) == 1 else f"{run.name}/{record.id}", run=run, record=record)
-        for record, run in sorted(pairs, key=lambda pair: rank_of(pair[0]))[:limit]
+        for run, records in ranked.items()
+        for record in records
     ]
     return heads + ([Candidate(name=ENCODER_NAME)] if store.manifest.baseline is not None else [])
+
+
+def find_choosers(candidates: Iterable[Candidate], store: Store) -> Choosers:
+    """The rows of which every candidate has unseen answers; those of the encoder are there for all."""
+    folders = (candidate.folder for candidate in candidates)
+    return Choosers.shared(store, (train_answers(folder).keys() for folder in folders if folder is not None))
 
 
 def _distinct(ranked: Sequence[TrialRecord]) -> Iterable[TrialRecord]:

@@ -1,20 +1,22 @@
-"""The ensemble of a run: chosen on `select`, scored once on `report`, beside what it has to beat."""
+"""The ensemble of a run: chosen on rows that all have answered unseen, scored once on `report`."""
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from bv_search.command import Progress
-from bv_search.ensemble.candidates import Candidate, find_candidates, open_runs
+from bv_search.ensemble.candidates import Candidate, find_candidates, find_choosers, open_runs
 from bv_search.ensemble.choice import Choice, Panel, choose
 from bv_search.ensemble.result import EnsembleResult, Standing
 from bv_search.model.combine import Method, check_method, combine
 from bv_search.model.registry import register
 from bv_search.model.source import model_of_run
 from bv_search.model.standings import compare_ladder
+from bv_search.run.choosers import Choosers
 from bv_search.run.folder import Run
 from bv_search.run.mlflow import open_mirror
-from bv_search.run.roles import check_data, open_store, role_ids
+from bv_search.run.roles import check_data, open_store
 from bv_search.scan.ground import role_index
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import difference
@@ -24,10 +26,37 @@ from bv_search.tasks.row import Role
 @dataclass(frozen=True, kw_only=True)
 class EnsembleConfig:
     runs: tuple[str, ...]  # on one store; the first one gets ensemble.json
-    method: Method | None = None  # None: all of them are considered
-    limit: int = 16  # of the best heads on select are considered
+    method: Method = Method.GREEDY
+    limit: int = 16  # of the best heads are considered
     data: str | None = None  # if given: the data that the store must have been made of
     mlflow: bool = True  # mirror and register the result
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Ballot:
+    """Who may join, best first, the encoder last; who chooses, and what they are told."""
+
+    candidates: Sequence[Candidate]
+    choosers: Choosers
+    panel: Panel
+
+    @classmethod
+    def of(cls, runs: Sequence[Run], store: Store, *, limit: int) -> Self:
+        """Heads of several runs may have been judged by different rows: here by those that they share."""
+        found = find_candidates(runs, store, limit=limit)
+        choosers = find_choosers(found, store)
+        panel = Panel.of(
+            store.task,
+            choosers.index,
+            [candidate.choosing(choosers) for candidate in found],
+            encoder=found[-1].folder is None,
+        )
+        best = panel.best(limit)
+        return cls(candidates=[found[number] for number in best], choosers=choosers, panel=panel.among(best))
+
+    @property
+    def encoder(self) -> Candidate | None:
+        return None if self.panel.encoder is None else self.candidates[self.panel.encoder]
 
 
 def run(config: EnsembleConfig, progress: Progress) -> EnsembleResult:
@@ -37,52 +66,32 @@ def run(config: EnsembleConfig, progress: Progress) -> EnsembleResult:
     home = runs[0]
     store = open_store(home)
     check_data(store, config.data)
-    if config.method is not None:
-        check_method(config.method, store.task.kind)
+    check_method(config.method, store.task.kind)
     with home.writing():
-        candidates = find_candidates(runs, store, limit=config.limit)
-        considered = _choose(config, store, candidates, progress)
-        result = _score(home, store, candidates, considered)
+        ballot = _Ballot.of(runs, store, limit=config.limit)
+        progress.say(f"ensemble: {len(ballot.candidates)} candidates, judged by {ballot.choosers}")
+        considered = choose(ballot.panel, config.method, progress.update)
+        result = _score(home, store, ballot, considered)
         home.write_ensemble(result.to_json())
         home.journal.append({"event": "end", "seconds": {"ensemble": round(time.monotonic() - began, 3)}})
         return _mirror(result, progress) if config.mlflow else result
 
 
-def _choose(
-    config: EnsembleConfig, store: Store, candidates: Sequence[Candidate], progress: Progress
-) -> list[Choice]:
-    ids = role_ids(store, Role.SELECT)
-    panel = Panel.of(
-        store.task,
-        role_index(store, Role.SELECT),
-        [candidate.logits(store, Role.SELECT, ids) for candidate in candidates],
-        encoder=candidates[-1].record is None,
-    )
-    progress.say(f"ensemble: {len(candidates)} candidates on {panel.index.num_rows} windows of select")
-    return choose(panel, None if config.method is None else [config.method], progress.update)
-
-
-def _score(
-    home: Run, store: Store, candidates: Sequence[Candidate], considered: Sequence[Choice]
-) -> EnsembleResult:
-    choice = considered[0]
-    ids, index, task = role_ids(store, Role.REPORT), role_index(store, Role.REPORT), store.task
-    single = next(each for each in candidates if each.record is not None)
-    wanted = {number for number, _ in choice.members} | {candidates.index(single)}
-    wanted |= {len(candidates) - 1} if candidates[-1].record is None else set()
-    logits = {number: candidates[number].logits(store, Role.REPORT, ids) for number in sorted(wanted)}
+def _score(home: Run, store: Store, ballot: _Ballot, considered: Sequence[Choice]) -> EnsembleResult:
+    choice, task, index = considered[0], store.task, role_index(store, Role.REPORT)
+    members = [(ballot.candidates[number], weight) for number, weight in choice.members]
     combined = combine(
         choice.method,
-        [logits[number] for number, _ in choice.members],
+        [member.reporting(store) for member, _ in members],
         task.kind,
-        [weight for _, weight in choice.members],
+        [weight for _, weight in members],
     )
     ours = task.evaluate(index, combined)
 
-    def against(number: int) -> Standing:
-        theirs = task.evaluate(index, logits[number])
+    def against(candidate: Candidate) -> Standing:
+        theirs = task.evaluate(index, candidate.reporting(store))
         return Standing(
-            name=candidates[number].name,
+            name=candidate.name,
             evaluation=theirs,
             interval=theirs.interval(),
             delta=difference(ours, theirs),
@@ -91,12 +100,13 @@ def _score(
     return EnsembleResult(
         run=home,
         heads=len(home.finished_trials()),
+        chosen_on=ballot.choosers,
         choice=choice,
-        members=tuple(candidates[number].to_json(home, weight) for number, weight in choice.members),
+        members=tuple(member.to_json(home, weight) for member, weight in members),
         evaluation=ours,
         interval=ours.interval(),
-        best_single=against(candidates.index(single)),
-        baseline=against(len(candidates) - 1) if candidates[-1].record is None else None,
+        best_single=against(ballot.candidates[0]),
+        baseline=None if ballot.encoder is None else against(ballot.encoder),
         gain=compare_ladder(home, store).gain(ours),
         considered=tuple(considered),
     )

@@ -6,10 +6,11 @@ from typing import Any
 from bv_search.ensemble.choice import Choice
 from bv_search.model.combine import Method
 from bv_search.model.standings import Lead, gain_words
+from bv_search.run.choosers import Choosers
+from bv_search.run.ensemble_file import ENSEMBLE_VERSION
 from bv_search.run.folder import Run
 from bv_search.tasks.evaluation import Delta, Evaluation
 
-FORMAT_VERSION = 1
 SHOWN = 20  # of the combinations considered, in ensemble.json
 
 
@@ -42,6 +43,7 @@ class Standing:
 class EnsembleResult:
     run: Run
     heads: int  # finished ones of the run
+    chosen_on: Choosers
     choice: Choice
     members: tuple[dict[str, Any], ...]
     evaluation: Evaluation
@@ -55,11 +57,12 @@ class EnsembleResult:
     def to_json(self) -> dict[str, Any]:
         return {
             "run": str(self.run.path),
-            "format_version": FORMAT_VERSION,
+            "format_version": ENSEMBLE_VERSION,
             "heads": self.heads,
             "method": str(self.choice.method),
             "members": list(self.members),
-            "select_score": self.choice.score,
+            "chosen_on": self.chosen_on.to_json(),
+            "select_score": self.choice.score,  # on these rows
             "score": self.evaluation.score,
             "interval": list(self.interval),
             "metrics": self.evaluation.metrics,
@@ -82,10 +85,11 @@ class EnsembleResult:
         names = ", ".join(f"{member['name']}{_times(member['weight'])}" for member in self.members)
         lines = [
             f"{self.run.path}: {self.choice.method} of {names}",
-            f"  select {self.choice.score:.4f}, report {self.evaluation.score:.4f} [{low:.4f}, {high:.4f}]",
+            f"  chosen on {self.chosen_on}: {self.choice.score:.4f} there, "
+            f"{self.evaluation.score:.4f} [{low:.4f}, {high:.4f}] on report",
         ]
         if self.choice.method is Method.SINGLE:
-            lines.append(f"  no combination did better on select than {names} alone")
+            lines.append(f"  no combination did better on these rows than {names} alone")
         else:
             lines.append(f"  {self.best_single.verdict()}")
         if self.baseline is not None:
@@ -102,9 +106,7 @@ class EnsembleResult:
             return f"the ensemble is {gain_words(gain)}"
         (member,) = self.members
         if member["trial"] == gain.over.trial:
-            return (
-                f"{member['name']} is the best of the ladder: nothing that was searched did better on select"
-            )
+            return f"{member['name']} is the best of the ladder: nothing that was searched did better there"
         return f"{member['name']} is {gain_words(gain)}"
 
 

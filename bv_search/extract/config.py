@@ -7,6 +7,8 @@ from bv_search.store.dtype import stored_dtype
 from bv_search.store.layout import FORMATS, LIMITS, BlockLimits
 
 TOKENS = ("all", "first", "mean")
+MOST_WORKERS = 10_000  # processes, of all machines
+MOST_THREADS = 1_024  # of one of them
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 
 
@@ -35,14 +37,16 @@ class ExtractConfig:
         _one_of("--format", self.format, FORMATS)
         _one_of("--tokens", self.tokens, (None, *TOKENS))
         _one_of("--precision", self.precision, PRECISIONS)
-        for name, value, least in (
-            ("--workers", self.workers, 0),
-            ("--threads", self.threads, 1),
-            ("--batch-tokens", self.batch_tokens, 1),
-            ("--seed", self.seed, 0),
+        for name, value, least, most in (
+            ("--workers", self.workers, 0, MOST_WORKERS),
+            ("--threads", self.threads, 1, MOST_THREADS),
+            ("--batch-tokens", self.batch_tokens, 1, 1 << 30),
+            ("--seed", self.seed, 0, (1 << 63) - 1),
         ):
             if value is not None and value < least:
                 raise UserError(f"{name} is too small", expected=f"at least {least}", found=value)
+            if value is not None and value > most:
+                raise UserError(f"{name} is too large", expected=f"at most {most:,}", found=value)
         if self.layers is not None and (not self.layers or len(set(self.layers)) < len(self.layers)):
             raise UserError(
                 "--layers is wrong", expected="different layers, as in 0,6,12", found=list(self.layers)

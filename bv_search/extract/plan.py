@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from bv_search.document import Mismatch, decode
 from bv_search.encoder.source import find_source
 from bv_search.encoder.stage import is_stage, read_seen
 from bv_search.errors import DataError, StoreError
@@ -16,7 +17,6 @@ from bv_search.store.folder import Folder
 from bv_search.store.index import index_bytes, place_windows, read_columns
 from bv_search.store.layout import BlockPlan, cut_blocks, index_file, plan_blocks, seeded_order
 from bv_search.store.manifest import FileEntry
-from bv_search.store.strict import Mismatch, decode
 from bv_search.store.writer import write_file
 from bv_search.tasks.task import Placement
 from bv_search.tasks.window import WINDOW_SCHEMA

@@ -6,6 +6,7 @@ import torch
 
 from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoder
+from bv_search.encoder.stage import read_seen
 from bv_search.errors import UserError
 from bv_search.extract.config import ExtractConfig
 from bv_search.extract.settings import Settings
@@ -48,6 +49,8 @@ def survey_hardware() -> Hardware:
 
 def survey_encoder(source: str, task: Task) -> EncoderFacts:
     encoder = load_encoder(source, task=task, device="cpu")
+    if encoder.stage is not None:
+        read_seen(encoder.folder)  # what cannot be read of it is said before any work
     return EncoderFacts(
         entry=_entry(encoder),
         tokenizer=_tokenizer(encoder, task),

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bv_search.document import Mismatch
 from bv_search.errors import BvError, OutputError, StoreError
 from bv_search.extract.job import WORK, BlockTask
 from bv_search.extract.plan import PLAN_FILE, Plan, read_plan
@@ -25,7 +26,6 @@ from bv_search.store.index import LOGITS_SCHEMA, logits_table, table_bytes
 from bv_search.store.layout import MANIFEST
 from bv_search.store.manifest import AnyBlock, BlockEntry, read_block
 from bv_search.store.statistics import Moments
-from bv_search.store.strict import Mismatch
 from bv_search.tasks.row import Role
 
 ENTRY, MOMENTS = b"entry", b"moments"

@@ -10,9 +10,9 @@ from typing import Any
 from safetensors.torch import save
 from torch import Tensor
 
-from bv_search import files
 from bv_search.errors import HeadError
-from bv_search.heads.head import CONFIG_FILE, WEIGHTS_FILE, Head, read_config, read_weights
+from bv_search.heads.folder import CONFIG_FILE, WEIGHTS_FILE, read_config, write_head
+from bv_search.heads.head import Head, check_size, read_weights
 from bv_search.heads.inputs import share_inputs
 
 Copies = Sequence[Head]
@@ -47,17 +47,17 @@ def weights_bytes(copies: Copies) -> bytes:
 
 def save_heads(copies: Copies, folder: str | Path, **more: Any) -> None:
     """`more` goes into config.json beside the head, as in `Head.save_pretrained`."""
-    folder = Path(folder)
-    files.write_bytes(folder / WEIGHTS_FILE, weights_bytes(copies))
-    files.write_json(folder / CONFIG_FILE, {**copies[0].to_json(), "copies": len(copies), **more})
+    config = {**copies[0].to_json(), "copies": len(copies), **more}
+    write_head(Path(folder), config, weights_bytes(copies))
 
 
 def load_heads(folder: str | Path) -> list[Head]:
     """All copies that a folder holds; a head by itself is one."""
     folder = Path(folder)
     config, where = read_config(folder), folder / WEIGHTS_FILE
+    check_size(config, where, where=folder / CONFIG_FILE)
     heads = [Head.from_json(config, where=folder / CONFIG_FILE) for _ in range(config["copies"])]
-    weights = read_weights(where)
+    weights = read_weights(folder, config)
     each = part_tensors(weights, len(heads))
     if strange := sorted(weights.keys() - join_tensors(each).keys()):
         raise HeadError(f"tensor {strange[0]} is of no copy", where=where, expected=f"{len(heads)} copies")

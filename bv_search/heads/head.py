@@ -1,7 +1,7 @@
 """A head: what it reads, branches that share one bias; saved as `config.json` and `model.safetensors`."""
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -11,17 +11,19 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import Generator, Tensor, nn
 
-from bv_search import files
+from bv_search.document import check_plain
 from bv_search.errors import HeadError
+from bv_search.files import decode_at
 from bv_search.heads.branches import Branch, Solo
 from bv_search.heads.branches.dropout import Dropout
 from bv_search.heads.branches.norm import BatchNorm
 from bv_search.heads.config import RAW, STANDARD, HeadConfig, HeadShape, check_fit, head_from_json
+from bv_search.heads.config import Inputs as InputsName
+from bv_search.heads.folder import CONFIG_FILE, WEIGHTS_FILE, read_config, read_weights_file, write_head
 from bv_search.heads.inputs import Inputs, Standard
 from bv_search.heads.recipe import branches
 
-CONFIG_FILE = "config.json"
-WEIGHTS_FILE = "model.safetensors"
+NO_CONFIG = "is not a head's config"
 
 
 class Head(nn.Module):
@@ -75,9 +77,7 @@ class Head(nn.Module):
 
     def save_pretrained(self, folder: str | Path, **more: Any) -> None:
         """`more` goes into config.json beside the head: what a loader of answers needs to know."""
-        folder = Path(folder)
-        files.write_bytes(folder / WEIGHTS_FILE, save_tensors(dict(self.state_dict())))
-        files.write_json(folder / CONFIG_FILE, {**self.to_json(), **more})
+        write_head(Path(folder), {**self.to_json(), **more}, save_tensors(dict(self.state_dict())))
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> Self:
@@ -91,8 +91,9 @@ class Head(nn.Module):
                 found=f"{config['copies']} copies",
                 do="load them with bv_search.heads.copies.load_heads",
             )
+        check_size(config, folder / WEIGHTS_FILE, where=folder / CONFIG_FILE)
         head = cls.from_json(config, where=folder / CONFIG_FILE)
-        head.load_weights(read_weights(folder / WEIGHTS_FILE), where=folder / WEIGHTS_FILE)
+        head.load_weights(read_weights(folder, config), where=folder / WEIGHTS_FILE)
         return head
 
     def to_json(self) -> dict[str, Any]:
@@ -102,13 +103,10 @@ class Head(nn.Module):
     @classmethod
     def from_json(cls, value: Mapping[str, Any], *, where: object) -> Self:
         """Its weights are still to be loaded."""
-        try:
-            shape = HeadShape(**value["shape"])
-            standard = value["inputs"] == STANDARD
-            inputs = Standard.empty(shape.layers, shape.width) if standard else None
-            return cls(head_from_json(value["head"]), shape, inputs)
-        except (KeyError, TypeError, AttributeError, ValueError, RuntimeError) as error:
-            raise HeadError("is not a head's config", where=where, found=error) from error
+        described = decode_at(Described, value, HeadError, where=where, what=NO_CONFIG, more=True)
+        shape = described.shape
+        inputs = Standard.empty(shape.layers, shape.width) if described.inputs == STANDARD else None
+        return cls(head_from_json(dict(described.head)), shape, inputs)
 
     def load_weights(self, weights: dict[str, Tensor], *, where: object) -> None:
         """Refuses by name what is missing, too many, of another shape or no number."""
@@ -135,23 +133,39 @@ class Head(nn.Module):
         self.load_state_dict(weights)
 
 
-def read_config(folder: Path) -> dict[str, Any]:
-    """With the number of copies that the folder holds: one, where it does not say."""
-    config: dict[str, Any] = {"copies": 1, **files.read_json(folder / CONFIG_FILE, HeadError)}
-    copies = config["copies"]
-    if type(copies) is not int or copies < 1:
-        where = folder / CONFIG_FILE
-        raise HeadError("is not a head's config", where=where, expected="copies: 1 or more", found=copies)
-    return config
+@dataclass(frozen=True, kw_only=True)
+class Described:
+    """What config.json says of a head itself."""
+
+    head: Mapping[str, Any]
+    inputs: InputsName
+    shape: HeadShape
 
 
-def read_weights(path: Path) -> dict[str, Tensor]:
+def check_size(config: Mapping[str, Any], weights: Path, *, where: object) -> None:
+    """Refuse a head that its file cannot hold, before there is memory for it."""
+    with torch.device("meta"):
+        try:
+            numbers = Head.from_json(config, where=where).stored_count() * config["copies"]
+        except (RuntimeError, OverflowError) as error:  # more than an address can name
+            raise HeadError(NO_CONFIG, where=where, found=error) from error
+    size = check_plain(weights, HeadError)
+    if 4 * numbers > size:
+        raise HeadError(
+            "does not fit its weights",
+            where=where,
+            expected=f"at least {4 * numbers:,} bytes",
+            found=f"{size:,}",
+        )
+
+
+def read_weights(folder: Path, config: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Those that the config names."""
     try:
-        weights: dict[str, Tensor] = load_tensors(path.read_bytes())
-    except FileNotFoundError as error:
-        raise HeadError("does not exist", where=path) from error
-    except SafetensorError as error:
-        raise HeadError("is damaged", where=path, expected="safetensors", found=error) from error
+        weights: dict[str, Tensor] = load_tensors(read_weights_file(folder, config))
+    except (SafetensorError, KeyError, ValueError, TypeError) as error:
+        where = folder / WEIGHTS_FILE
+        raise HeadError("is damaged", where=where, expected="safetensors", found=error) from error
     return weights
 
 

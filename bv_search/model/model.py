@@ -9,21 +9,33 @@ import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from bv_search.document import Range, Text
 from bv_search.encoder.encoder import Encoder
 from bv_search.errors import HeadError, OutputError
-from bv_search.files import confine, folder_being_made, read_json, write_json
+from bv_search.files import (
+    check_digest,
+    check_signed,
+    confine,
+    decode_at,
+    digest_file,
+    folder_being_made,
+    read_json,
+    write_signed,
+)
 from bv_search.heads.copies import Copies, count_all, load_heads, save_heads
+from bv_search.heads.folder import CONFIG_FILE
 from bv_search.heads.head import Head
 from bv_search.model.combine import Method
+from bv_search.run.ensemble_file import Weight
 from bv_search.source.channels import Channels
 from bv_search.source.reference import EncoderReference
 from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Task
 
 MODEL_FILE, HEADS, ENCODER = "model.json", "heads", "encoder"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 NAME_ENCODER = "say where it is with --encoder"
 ENCODER_NAME = "encoder"  # the member that is the encoder's own predictions
 
@@ -82,7 +94,11 @@ class Model:
                 save_heads(copies, part / HEADS / str(number))
             if bundle:
                 shutil.copytree(self.encoder.find(), part / ENCODER)
-            write_json(part / MODEL_FILE, self.to_json())
+            value = self.to_json()
+            for member in value["members"]:
+                if member["head"] is not None:
+                    member["config"] = digest_file(part / member["head"] / CONFIG_FILE)
+            write_signed(part / MODEL_FILE, value)
         return folder
 
     def to_json(self) -> dict[str, Any]:
@@ -114,34 +130,55 @@ class Model:
                 where=folder / MODEL_FILE,
                 expected=FORMAT_VERSION,
                 found=value.get("format_version"),
+                do="save it anew, or read it with the version of bv_search that wrote it",
             )
-        try:
-            model = cls(
-                task=task_from_json(value["task"]),
-                encoder=EncoderReference.from_json(value["encoder"]),
-                channels=Channels.from_json(value["channels"]),
-                store=value["store"],
-                method=Method(value["method"]),
-                members=tuple(_member(folder, each) for each in value["members"]),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as cause:
-            raise HeadError(
-                "is damaged", where=folder / MODEL_FILE, expected="a saved model", found=cause
-            ) from cause
+        value = check_signed(value, where=folder / MODEL_FILE, error=HeadError)
+        where = folder / MODEL_FILE
+        said = decode_at(_Said, value, HeadError, where=where, what="is damaged")
+        model = cls(
+            task=task_from_json(said.task, where),
+            encoder=EncoderReference.from_json(said.encoder, where=where),
+            channels=Channels.from_json(said.channels, where=where),
+            store=said.store,
+            method=Method(said.method),
+            members=tuple(_member(folder, each) for each in said.members),
+        )
         if (folder / ENCODER).is_dir():
             bundled = replace(model.encoder, place=str(folder / ENCODER))
             return replace(model, encoder=bundled)
         return model
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Entry:
+    name: Text
+    weight: Weight
+    head: Text | None
+    config: Text | None = None  # the digest of that head's config
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Said:
+    """A model.json."""
+
+    format_version: int
+    task: Mapping[str, Any]
+    encoder: Mapping[str, Any]
+    channels: Mapping[str, Any]
+    store: Text | None
+    method: Literal["single", "max", "mean", "greedy"]
+    members: Annotated[tuple[_Entry, ...], Range("a member or more", lambda value: len(value) > 0)]
+
+
 def is_model(folder: Path) -> bool:
     return (folder / MODEL_FILE).is_file()
 
 
-def _member(folder: Path, value: Mapping[str, Any]) -> Member:
-    head = value["head"]
-    return Member(
-        name=value["name"],
-        weight=float(value["weight"]),
-        heads=() if head is None else load_heads(confine(folder, head, HeadError)),
-    )
+def _member(folder: Path, said: _Entry) -> Member:
+    if said.head is None:
+        return Member(name=said.name, weight=said.weight, heads=())
+    place = confine(folder, said.head, HeadError)
+    heads = load_heads(place)
+    config = place / CONFIG_FILE
+    check_digest(config.read_bytes(), str(said.config), where=config, error=HeadError)
+    return Member(name=said.name, weight=said.weight, heads=heads)

@@ -4,14 +4,17 @@ A head's config.json says what the head was trained on (task, encoder, channels)
 its store is needed to answer new rows.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bv_search.document import Text
 from bv_search.errors import HeadError, RunError, UnknownName
-from bv_search.files import read_json
+from bv_search.files import decode_at, home_path, read_signed
+from bv_search.heads.config import HeadShape
 from bv_search.heads.copies import load_heads
-from bv_search.heads.head import CONFIG_FILE
+from bv_search.heads.folder import CONFIG_FILE
 from bv_search.model.combine import Method
 from bv_search.model.model import ENCODER_NAME, Member, Model, is_model
 from bv_search.run.folder import JOURNAL, Run
@@ -47,32 +50,43 @@ class Context:
     @classmethod
     def of_head(cls, folder: Path) -> "Context | None":
         """As config.json has it; None where a head was saved without."""
-        value = read_json(folder / CONFIG_FILE, HeadError)
+        value = read_signed(folder / CONFIG_FILE, HeadError)
         if "encoder" not in value:
             return None
-        try:
-            encoder = EncoderReference.from_json(value["encoder"])
-            return cls(
-                task=task_from_json(value["task"]),
-                encoder=replace(
-                    encoder, place=find_near(encoder.place, folder, sign="config.json") or encoder.place
-                ),
-                channels=Channels(
-                    layers=tuple(value["layers"]),
-                    tokens=value["tokens"],
-                    dtype=value.get("dtype", "float16"),
-                    width=value["shape"]["width"],
-                    precision=value.get("precision", "float32"),
-                ),
-                store=value.get("store", {}).get("path"),
-            )
-        except (KeyError, TypeError, AttributeError) as cause:
-            raise HeadError("is damaged", where=folder / CONFIG_FILE, found=cause) from cause
+        where = folder / CONFIG_FILE
+        said = decode_at(_Said, value, HeadError, where=where, more=True)
+        encoder = EncoderReference.from_json(said.encoder, where=where)
+        place = find_near(encoder.place, folder, sign="config.json") or encoder.place
+        channels: dict[str, Any] = {
+            name: value[name] for name in ("layers", "tokens", "dtype", "precision") if name in value
+        }
+        return cls(
+            task=task_from_json(value.get("task"), where),
+            encoder=replace(encoder, place=place),
+            channels=Channels.from_json(
+                {"dtype": "float16", **channels, "width": said.shape.width}, where=where
+            ),
+            store=None if said.store is None else said.store.path,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Place:
+    path: Text | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Said:
+    """What a head's config.json says beside the head."""
+
+    encoder: Mapping[str, Any]
+    shape: HeadShape
+    store: _Place | None = None
 
 
 def open_model(place: str | Path, *, member: str | None = None, store: Store | None = None) -> Model:
     """The model at `place`. A run answers with its ensemble if it has one, else with its best head."""
-    path = Path(place)
+    path = home_path(place)
     if not path.is_dir():
         raise HeadError("does not exist", where=path, expected="a run, a head or a saved model")
     if is_run(path):
@@ -128,7 +142,7 @@ def model_of_run(run: Run, member: str | None = None) -> Model:
         return _model(_context(run), Method(ensemble["method"]), members)
     if member == ENCODER_NAME:
         return _model(_context(run), Method.SINGLE, (Member(name=ENCODER_NAME, heads=()),))
-    return model_of_head(_folder(run, find_trial(run, member)))
+    return model_of_head(run.head_folder(find_trial(run, member)))
 
 
 def find_trial(run: Run, member: str) -> str:
@@ -146,18 +160,11 @@ def find_trial(run: Run, member: str) -> str:
 
 def _context(run: Run) -> Context:
     """All heads of a run share it."""
-    folder = _folder(run, find_trial(run, BEST))
+    folder = run.head_folder(find_trial(run, BEST))
     context = Context.of_head(folder)
     if context is None:
         raise HeadError("does not say which encoder it reads", where=folder / CONFIG_FILE)
     return context
-
-
-def _folder(run: Run, trial: str) -> Path:
-    folder = run.trial_folder(trial)
-    if not folder.is_dir():
-        raise HeadError("does not exist", where=folder, expected="the folder of a trial")
-    return folder
 
 
 def _ensemble_member(run: Run, value: dict[str, Any]) -> Member:
@@ -166,7 +173,7 @@ def _ensemble_member(run: Run, value: dict[str, Any]) -> Member:
     if value["trial"] is None:
         return Member(name=ENCODER_NAME, heads=(), weight=weight)
     home = run if value["run"] == "." else Run.open(run.path / value["run"])
-    heads = load_heads(_folder(home, value["trial"]))
+    heads = load_heads(home.head_folder(value["trial"]))
     return Member(name=value["name"], heads=heads, weight=weight)
 
 

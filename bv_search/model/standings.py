@@ -151,14 +151,14 @@ class _Panel:
     def _add_encoder(self) -> None:
         if self._own is None:
             return
-        entry, baseline = self._store.manifest.encoder, self._store.manifest.baseline
+        entry, baseline = self._store.manifest.encoder, self._run.study.baseline
         stage = "" if entry.fraction is None else f", fine-tuned for {entry.fraction:g} epochs"
         self._add(
             ENCODER,
             f"{entry.id}{stage}",
             self._own,
             parameters=self._store.encoder_parameters,
-            select_score=None if baseline is None else baseline.select_score,
+            select_score=None if baseline is None else baseline["select_score"],
         )
 
     def _add_head(self, role: str, record: TrialRecord) -> None:
@@ -219,7 +219,7 @@ class _Panel:
         return self._of_trial(home, member["trial"])
 
     def _of_trial(self, home: Run, trial: str) -> Logits:
-        return read_predictions(home.trial_folder(trial) / "report.parquet", ids=self._ids).logits
+        return read_predictions(home.trial_file(trial, "report.parquet"), ids=self._ids).logits
 
 
 def standings_text(standings: Standings, metric: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bv_search.errors import OutputError
-from bv_search.files import check_makeable, write_text
+from bv_search.files import check_makeable, real_path, write_text
 from bv_search.tasks.task import Kind
 
 Rows = Sequence[Mapping[str, Any]]
@@ -47,7 +47,9 @@ def check_output(path: Path, *, overwrite: bool) -> None:
             expected=f"one of {', '.join(FORMATS)}",
             found=path.suffix or "none",
         )
-    if path.is_dir() or (path.exists() and not overwrite):
+    if real_path(path).exists() and not path.is_file():
+        raise OutputError("is no file that could be replaced", where=path, do="choose another --out")
+    if path.exists() and not overwrite:
         raise OutputError("already exists", where=path, do="choose another --out, or say --overwrite")
     check_makeable(path.parent)
 

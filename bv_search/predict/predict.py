@@ -6,6 +6,7 @@ from typing import Any
 
 from bv_search.command import Progress
 from bv_search.errors import StoreError, UserError
+from bv_search.files import home_path, real_path
 from bv_search.model.answer import Answers, answer_rows, answer_store
 from bv_search.model.model import NAME_ENCODER, Model
 from bv_search.model.source import ENSEMBLE, is_run, open_model
@@ -60,11 +61,11 @@ def run(config: PredictConfig, progress: Progress) -> PredictResult:
     if config.store is not None and config.data is not None:
         raise UserError("both --store and --data are given", expected="one of them", do="leave one away")
     if config.out is not None:
-        check_output(Path(config.out), overwrite=config.overwrite)
+        check_output(home_path(config.out), overwrite=config.overwrite)
     other = None if config.store is None else Store.open(config.store)
     model = open_model(config.place, member=config.member, store=other)
     _tell_of_later_heads(config, progress)
-    out = Path(config.out) if config.out else default_out(config, model)
+    out = home_path(config.out) if config.out else default_out(config, model)
     answers = _answer(config, model, other, progress)
     write_answers(out, answers.rows)
     return PredictResult(out=out, model=model, answers=answers)
@@ -79,7 +80,9 @@ def _tell_of_later_heads(config: PredictConfig, progress: Progress) -> None:
 def default_out(config: PredictConfig, model: Model) -> Path:
     """One file per model and name of a source, which the next run of the same command replaces."""
     named = config.data or config.store
-    source = Path(named).resolve().name if named else "own-report"  # whole: of mrpc-0.3 the stem is mrpc-0
+    source = (
+        real_path(home_path(named)).name if named else "own-report"
+    )  # whole: of mrpc-0.3 the stem is mrpc-0
     name = f"{model.name.replace('/', '-')}-{source}{default_suffix(model.task.kind)}"
     return Path(config.place) / "predictions" / name
 
@@ -87,7 +90,7 @@ def default_out(config: PredictConfig, model: Model) -> Path:
 def _answer(config: PredictConfig, model: Model, other: Store | None, progress: Progress) -> Answers:
     if config.data is None:
         return answer_store(model, _fed(config, other or _own_store(config, model)), progress=progress)
-    rows = rows_of(model.task, Path(config.data))
+    rows = rows_of(model.task, home_path(config.data))
     encoder = model.load_encoder(config.encoder, device=config.device)
     return answer_rows(model, encoder, rows, progress=progress)
 

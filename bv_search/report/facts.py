@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from bv_search.model.combine import Method
 from bv_search.model.standings import Standing, Standings, compare
+from bv_search.run.choosers import Choosers, describe
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.roles import open_store
@@ -49,10 +50,21 @@ class Facts:
 
     @property
     def unbeaten(self) -> str | None:
-        """The one model that no combination beat on select, where an ensemble was looked for in vain."""
+        """The one model that no combination beat, where an ensemble was looked for in vain."""
         chosen = self.run.ensemble()
         single = chosen is not None and chosen["method"] == Method.SINGLE
         return str(chosen["members"][0]["name"]) if chosen is not None and single else None
+
+    @cached_property
+    def choosers(self) -> Choosers:
+        """The rows that heads are judged by, until report."""
+        return Choosers.of_folds(self.store, self.run.study.folds)
+
+    @property
+    def ensemble_choosers(self) -> str | None:
+        """The rows that the ensemble was chosen on."""
+        chosen = self.run.ensemble()
+        return None if chosen is None else describe(chosen["chosen_on"])
 
     @property
     def failed(self) -> list[TrialRecord]:

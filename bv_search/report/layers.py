@@ -55,9 +55,7 @@ def _probes(facts: Facts) -> Mapping[int | str, TrialRecord]:
 
 def _learned_pooling(facts: Facts) -> tuple[TrialRecord | None, Sequence[float]]:
     for record in facts.ranked:
-        folder = facts.run.trial_folder(record.id)
-        if not folder.is_dir():
-            continue
+        folder = facts.run.head_folder(record.id)
         if weights := [own for head in load_heads(folder) for own in _learned_weights(head)]:
             return record, torch.stack(weights).mean(dim=0).tolist()
     return None, ()

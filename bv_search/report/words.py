@@ -87,8 +87,10 @@ def summary(facts: Facts) -> list[str]:
             lines.append(gain_sentence(facts.compared, standing))
         if standing.role == ENSEMBLE and (below := standing.below) is not None:
             lines.append(f"The ensemble is {below.delta.beside('the best head')}: {below.delta}.")
+            lines.append(f"It was chosen on {facts.ensemble_choosers}.")
     if facts.unbeaten is not None:
-        lines.append(f"No combination of models did better on select than {facts.unbeaten} alone.")
+        rows = facts.ensemble_choosers
+        lines.append(f"No combination of models did better on {rows} than {facts.unbeaten} alone.")
     if (sentence := facts.run.unconsidered()) is not None:
         lines.append(sentence)
     return [*lines, *doubts(facts.store)]

@@ -10,7 +10,19 @@ from typing import Any
 import yaml
 
 from bv_search.errors import OutputError, RunError
-from bv_search.files import confine, folder_being_made, read_json, write_json, write_text
+from bv_search.files import (
+    RESTORE,
+    confine,
+    decode_at,
+    digest_file,
+    folder_being_made,
+    read_signed,
+    write_signed,
+    write_text,
+)
+from bv_search.heads.folder import CONFIG_FILE, WEIGHTS_FILE
+from bv_search.run.ensemble_file import ENSEMBLE_VERSION, EnsembleFile
+from bv_search.run.events import check_events
 from bv_search.run.front import find_front
 from bv_search.run.journal import Event, Journal
 from bv_search.run.leaderboard import best, write_leaderboard
@@ -19,7 +31,9 @@ from bv_search.run.study import Study
 from bv_search.run.trial import TrialRecord, fold
 
 JOURNAL, STUDY, LEADERBOARD, TRIALS = "journal.jsonl", "study.yaml", "leaderboard.csv", "trials"
+STATES = "states"
 ENSEMBLE, REPORT_HTML, REPORT_MD, LOCK = "ensemble.json", "report.html", "report.md", ".lock"
+ENSEMBLE_AGAIN = "delete it, and run bv-search ensemble again"
 
 
 class Run:
@@ -29,6 +43,7 @@ class Run:
         self.path = path
         self.study = study
         self.journal = Journal(path / JOURNAL)
+        self._noted: tuple[int, dict[str, Mapping[str, str]]] = (0, {})
 
     @classmethod
     def create(cls, path: str | Path, study: Study, told: Iterable[Event] = ()) -> "Run":
@@ -56,7 +71,9 @@ class Run:
             raise RunError(
                 "is not a run", where=path, expected=f"a folder with {JOURNAL}", do="give the folder of a run"
             )
-        studies = [event["study"] for event in Journal(path / JOURNAL).read() if event["event"] == "study"]
+        events = Journal(path / JOURNAL).read()
+        check_events(events, path / JOURNAL)
+        studies = [event["study"] for event in events if event["event"] == "study"]
         if not studies:
             raise RunError("names no study", where=path / JOURNAL, do="start a new run")
         return cls(path, Study.from_json(studies[-1], where=path / JOURNAL))
@@ -102,8 +119,37 @@ class Run:
         return ranked
 
     def trial_folder(self, trial: str) -> Path:
-        """Where a trial's config.json, model.safetensors, select.parquet and report.parquet are."""
+        """Where a trial's config.json, model.safetensors and predictions are: select.parquet, report.parquet
+        and, with folds, train.parquet."""
         return confine(self.path / TRIALS, trial, RunError)
+
+    def trial_file(self, trial: str, name: str) -> Path:
+        """One of these, as it was when its trial ended."""
+        path = self.trial_folder(trial) / name
+        check_file(path, self._files().get(trial, {}).get(name))
+        return path
+
+    def head_folder(self, trial: str) -> Path:
+        """The same folder, whose head is as it was."""
+        for name in (CONFIG_FILE, WEIGHTS_FILE):
+            self.trial_file(trial, name)
+        return self.trial_folder(trial)
+
+    def answers_folder(self, trial: str) -> Path:
+        """The same folder, whose predictions are as they were."""
+        folder = self.trial_folder(trial)
+        for name in {*self._files().get(trial, {}), *(path.name for path in folder.glob("*.parquet"))}:
+            if name.endswith(".parquet"):
+                self.trial_file(trial, name)
+        return folder
+
+    def trial_digests(self, trial: str) -> dict[str, str]:
+        """Of all files that a trial has left, for the journal."""
+        return {path.name: digest_file(path) for path in sorted(self.trial_folder(trial).iterdir())}
+
+    def state_path(self, trial: str, position: int) -> Path:
+        """Where a head is between two segments, and until its answers are written."""
+        return self.path / STATES / f"{trial}-{position}.safetensors"
 
     def new_trial_folder(self, trial: str) -> Path:
         """An empty place for what a trial leaves; what an interrupted attempt left is gone."""
@@ -111,6 +157,13 @@ class Run:
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         return folder
+
+    def _files(self) -> dict[str, Mapping[str, str]]:
+        """Digests of what each trial left, read again where the journal has grown."""
+        size = self.journal.path.stat().st_size
+        if self._noted[0] != size:
+            self._noted = size, {record.id: record.files for record in self.trials()}
+        return self._noted[1]
 
     def write_leaderboard(self) -> Path:
         return write_leaderboard(self.path / LEADERBOARD, self.trials(), self.front())
@@ -130,8 +183,15 @@ class Run:
 
     def ending(self) -> str | None:
         """Why its last session ended before the last trial, if it did."""
-        ends = [event for event in self.events() if event["event"] == "end"]
+        ends = [event for event in self.events() if event["event"] == "end" and "why" in event]
         return ends[-1].get("why") if ends else None
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its last search came to its end, whatever the run is asked for since."""
+        others = ("study", "end")  # of an ensemble, say
+        did = [event for event in self.events() if "memory" in event or event["event"] not in others]
+        return bool(did) and did[-1]["event"] == "end"
 
     def memory(self) -> dict[str, int]:
         """The most bytes that each kind of process took, over the run's sessions."""
@@ -145,10 +205,22 @@ class Run:
     def ensemble(self) -> dict[str, Any] | None:
         """What `ensemble` decided, if it did."""
         path = self.path / ENSEMBLE
-        return read_json(path, RunError) if path.exists() else None
+        if not path.exists():
+            return None
+        value = read_signed(path, RunError, do=ENSEMBLE_AGAIN)
+        if (version := value.get("format_version")) != ENSEMBLE_VERSION:
+            raise RunError(
+                "is of another format version",
+                where=path,
+                expected=ENSEMBLE_VERSION,
+                found=version,
+                do=f"bv-search ensemble {self.path}",
+            )
+        decode_at(EnsembleFile, value, RunError, where=path, do=ENSEMBLE_AGAIN, more=True)
+        return value
 
     def write_ensemble(self, value: Mapping[str, Any]) -> Path:
-        write_json(self.path / ENSEMBLE, dict(value))
+        write_signed(self.path / ENSEMBLE, value)
         return self.path / ENSEMBLE
 
     def unconsidered(self) -> str | None:
@@ -159,6 +231,16 @@ class Run:
         return (
             f"The ensemble was chosen when the run had {known} heads; bv-search ensemble takes all {heads}."
         )
+
+
+def check_file(path: Path, expected: str | None) -> None:
+    """Against its digest in the journal."""
+    if expected is None:
+        raise RunError("is not in the journal", where=path, expected="its digest")
+    if not path.is_file():
+        raise RunError("does not exist", where=path, expected="what a trial leaves", do=RESTORE)
+    if (found := digest_file(path)) != expected:
+        raise RunError("is damaged", where=path, expected=f"digest {expected}", found=found, do=RESTORE)
 
 
 def _yaml(study: Study) -> str:

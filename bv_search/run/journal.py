@@ -1,9 +1,10 @@
-"""The journal: what happened in a run, one event a line, append-only, each line with its own checksum.
+"""The journal: what happened in a run, append-only, each line with its own checksum.
 
 A line is a JSON object that begins with the checksum of the rest: {"xxh3":"89ab…","event":"segment",…}.
-An event is on disk when `append` returns. A writer that died in the middle of a line leaves a torn tail,
-which was never promised to anyone: readers pass over it, and the next writer cuts it. Damage anywhere else
-is an error.
+Events that are appended together stand on one line, {"xxh3":"…","events":[…]}: all of them count, or none.
+They are on disk when `append` returns. A writer that died in the middle of a line leaves a torn tail, which
+was never promised to anyone: readers pass over it, and the next writer cuts it. Damage anywhere else is an
+error.
 """
 
 import fcntl
@@ -18,10 +19,12 @@ from typing import Any
 
 import xxhash
 
+from bv_search.document import Unreadable, load_json, read_plain
 from bv_search.errors import OutputError, RunError
 from bv_search.files import sync_folder
 
 HEAD = b'{"xxh3":"'
+DAMAGED = "restore the journal from a copy, or start a new run"
 ZEROS = b"\0\0"  # two, so that one flipped bit in the last line is damage, not a torn tail
 SUM_LENGTH = 16
 BODY_AT = len(HEAD) + SUM_LENGTH + len('",')
@@ -34,12 +37,13 @@ class Journal:
         self.path = path
 
     def append(self, *events: Mapping[str, Any]) -> None:
-        """Write events for good. An event without a time gets one ("at", seconds since 1970)."""
-        lines = b"".join(_line({**event, "at": event.get("at", round(time.time(), 3))}) for event in events)
+        """Write events for good, all or none. One without a time gets one ("at", seconds since 1970)."""
+        timed = [{**event, "at": event.get("at", round(time.time(), 3))} for event in events]
+        line = _line(timed[0] if len(timed) == 1 else {"events": timed})
         with self._locked() as handle:
             end = _cut_torn_tail(handle, self.path)
             try:
-                _write_at(handle, lines, end)
+                _write_at(handle, line, end)
                 os.fsync(handle)
             except OSError as cause:
                 os.ftruncate(handle, end)
@@ -52,19 +56,10 @@ class Journal:
 
     def read(self) -> list[Event]:
         """All events that were written whole."""
-        try:
-            data = self.path.read_bytes()
-        except OSError as cause:
-            raise RunError(
-                "cannot be read",
-                where=self.path,
-                found=cause.strerror or cause,
-                do="give the folder of a run",
-            ) from cause
-        whole, _ = _split(data)
-        return [
-            _event(line, number, self.path) for number, line in enumerate(whole.split(b"\n")[:-1], start=1)
-        ]
+        data = read_plain(self.path, RunError, do="give the folder of a run")
+        whole, _ = _split(data, self.path)
+        lines = enumerate(whole.split(b"\n")[:-1], start=1)
+        return [event for number, line in lines for event in _events(line, number, self.path)]
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
@@ -105,47 +100,64 @@ def _sound(line: bytes) -> bool:
     return line[:BODY_AT] == _head(line[BODY_AT:])
 
 
-def _split(data: bytes) -> tuple[bytes, bytes]:
+def _split(data: bytes, path: Path) -> tuple[bytes, bytes]:
     """Whole lines, and what a dying writer left behind them.
 
     After a power cut a file may have its new length and zeros for its content: a last line with zeros is
-    torn too.
+    torn too. One that is whole but for its newline, in whose place stands something else, is none that a
+    writer left.
     """
     end = data.rfind(b"\n") + 1
     if end and end == len(data):
         start = data.rfind(b"\n", 0, end - 1) + 1
         if ZEROS in data[start:end]:
             end = start
+    if _sound(data[end:-1]):
+        raise _damage(path, data[:end].count(b"\n") + 1, expected="a newline at its end", found=data[-1:])
     return data[:end], data[end:]
 
 
-def _event(line: bytes, number: int, path: Path) -> Event:
+def _damage(path: Path, number: int, *, expected: str, found: object) -> RunError:
+    return RunError("is damaged", where=f"{path} line {number}", expected=expected, found=found, do=DAMAGED)
+
+
+def _events(line: bytes, number: int, path: Path) -> list[Event]:
     if not _sound(line):
-        raise RunError(
-            "is damaged",
-            where=f"{path} line {number}",
-            expected=f"checksum {line[len(HEAD) : len(HEAD) + SUM_LENGTH].decode(errors='replace')}",
-            found=xxhash.xxh3_64_hexdigest(line[BODY_AT:]),
-            do="restore the journal from a copy, or start a new run",
-        )
-    event: Event = json.loads(line)
-    del event["xxh3"]
-    return event
+        expected = f"checksum {line[len(HEAD) : len(HEAD) + SUM_LENGTH].decode(errors='replace')}"
+        raise _damage(path, number, expected=expected, found=xxhash.xxh3_64_hexdigest(line[BODY_AT:]))
+    try:
+        said: Event = load_json(line.decode())
+    except (UnicodeDecodeError, Unreadable) as cause:
+        raise _damage(path, number, expected="JSON", found=cause) from cause
+    del said["xxh3"]
+    events = said.get("events", [said])
+    if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
+        raise _damage(path, number, expected="a list of events", found=type(events).__name__)
+    return events
 
 
 def _cut_torn_tail(handle: int, path: Path) -> int:
     """Where the next line goes. A line that only lost its newline was never promised either, and goes too."""
     size = os.fstat(handle).st_size
-    if size == 0:
-        return 0
-    if os.pread(handle, 1, size - 1) == b"\n" and ZEROS not in os.pread(handle, 4096, max(0, size - 4096)):
+    if _ends_whole(handle, size):
         return size
-    whole, tail = _split(_read_all(handle, size))
+    whole, tail = _split(_read_all(handle, size), path)
     if tail:
         os.ftruncate(handle, len(whole))
         os.fsync(handle)
     assert len(whole) + len(tail) == size, path
     return len(whole)
+
+
+def _ends_whole(handle: int, size: int) -> bool:
+    """Judged by the last line, which may be long."""
+    length = 4096
+    while True:
+        end = os.pread(handle, length, max(0, size - length))
+        line = end[end.rfind(b"\n", 0, -1) + 1 :]
+        if len(line) < len(end) or length >= size:
+            return line.endswith(b"\n") and ZEROS not in line
+        length *= 4
 
 
 def _read_all(handle: int, size: int) -> bytes:

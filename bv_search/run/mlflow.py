@@ -13,6 +13,7 @@ from typing import Any, Self
 from bv_search.errors import RunError
 from bv_search.run.folder import ENSEMBLE, LEADERBOARD, REPORT_HTML, REPORT_MD, STUDY, Run
 from bv_search.run.leaderboard import best, flat
+from bv_search.run.lookout import Lookout
 from bv_search.run.points import (
     curve_metrics,
     final_metrics,
@@ -30,6 +31,7 @@ OF_TAG = "bv.of"  # the trial that one was made of
 PARENT_FILES = (STUDY, LEADERBOARD, ENSEMBLE, REPORT_HTML, REPORT_MD)
 GOING, BROKEN_OFF = "RUNNING", "KILLED"  # MLflow's words
 PAGE = 1000
+LAST_SECONDS = 1.0  # for an MLflow that was away, at the end of a search
 VALUE_LIMIT = 500  # characters of a parameter
 
 
@@ -58,6 +60,7 @@ class MlflowMirror:
         self._run = run
         self._tracking = connect(run.path.resolve().parent, task=run.study.task_name, uri=tracking_uri)
         self.trouble: str | None = None  # the last failure, cleared by the next success
+        self._lookout = Lookout(self.uri)
         with reaching(self.uri):
             self._children = self._find_children()
             found = self._find_parent()
@@ -85,8 +88,13 @@ class MlflowMirror:
         server = self.uri if self.uri.startswith("http") else "http://127.0.0.1:5000"
         return f"{server}/#/experiments/{self._tracking.experiment}/runs"
 
-    def sync(self) -> bool:
-        """Copy what the journal has and MLflow has not; False means that the next call tries again."""
+    def sync(self, *, patience: float = 0.0) -> bool:
+        """Copy what the journal has and MLflow has not; False means that a later call tries again.
+
+        It waits for an MLflow that is away once. From then on somebody else looks whether it is back.
+        """
+        if self.trouble is not None and not self._lookout.sees(patience):
+            return False
         try:
             with reaching(self.uri):
                 for record in self._run.trials():
@@ -102,7 +110,7 @@ class MlflowMirror:
 
         Without a status the study keeps what it ended with; a search that was killed did not set any.
         """
-        if not self.sync():
+        if not self.sync(patience=LAST_SECONDS):
             return False
         try:
             with reaching(self.uri):

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import xxhash
 
+from bv_search.document import check_plain
 from bv_search.errors import RunError
 from bv_search.files import write_atomic
 
@@ -45,16 +46,18 @@ def write_predictions(path: Path, ids: Sequence[str], logits: Sequence[np.ndarra
 
 def read_predictions(path: Path, *, ids: Sequence[str] | None = None) -> Predictions:
     """Read and check. With `ids`, also check that they are for exactly these windows, in this order."""
+    check_plain(path, RunError)
     try:
         table = pq.read_table(path, memory_map=False)
         metadata = table.schema.metadata or {}
         digest, width = metadata[DIGEST], metadata[WIDTH].decode()
+        columns = 1 if width == FLAT else int(width)
         column = table.column("logits").combine_chunks()
         found = tuple(table.column("id").to_pylist())
         offsets, values = column.offsets.to_numpy(), column.values.to_numpy()
-    except FileNotFoundError as cause:
-        raise RunError("does not exist", where=path, expected="predictions of a trial") from cause
-    except (OSError, KeyError, pa.ArrowException, AttributeError) as cause:
+        if columns < 1 or np.any(np.diff(offsets) % columns):
+            raise ValueError(f"rows of a width of {columns}")
+    except (OSError, KeyError, ValueError, pa.ArrowException, AttributeError) as cause:
         raise RunError(
             "is damaged", where=path, expected="predictions written by bv_search", found=cause
         ) from cause

@@ -4,14 +4,27 @@ import platform
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from math import isfinite
+from typing import Annotated, Any
 from uuid import uuid4
 
+from bv_search.document import Count, Positive, Range, Share, Text
 from bv_search.errors import RunError
+from bv_search.files import decode_at
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 SCORE, FRONT = "score", "score,parameters"
 OBJECTIVES = (SCORE, FRONT)
+TaskEntry = Annotated[
+    Mapping[str, Any],
+    Range("the description of a task, with its name", lambda value: isinstance(value.get("name"), str)),
+]
+SpaceEntry = Annotated[
+    Mapping[str, Any], Range("a search space", lambda value: isinstance(value.get("name", ""), str))
+]
+BaselineEntry = Annotated[
+    Mapping[str, Any], Range("scores on select and report", lambda value: all(map(_is_score, value.values())))
+]
 WATCHED = ("bv-search", "torch", "transformers", "ray", "optuna", "hyperopt", "mlflow", "numpy", "pyarrow")
 
 
@@ -30,29 +43,31 @@ def versions() -> dict[str, str]:
 class Study:
     """Everything that a resumed or repeated search must agree with."""
 
-    name: str  # the run's name
-    space: Mapping[str, Any]  # the resolved search space, as in its YAML
-    store: str  # path or URL of the activation store
+    name: Text  # the run's name
+    space: SpaceEntry  # the resolved search space, as in its YAML
+    store: Text  # path or URL of the activation store
     store_digest: str  # of its manifest
-    task: Mapping[str, Any]  # the task's to_json(), with its "name"
+    task: TaskEntry  # the task's to_json(), with its "name"
     searcher: str
     scheduler: str
-    trials: int  # how many in all
-    seed: int
+    trials: Count  # how many in all
+    seed: Count
     pack: str  # heads per pass: "auto" or a number
-    generation: int | None  # trials under way at once; None: as many as memory holds
-    data_fraction: float  # of the rows that heads learn from
-    encoder_parameters: int  # what `percent` is of
-    baseline: Mapping[str, Any] | None = None  # the encoder's own scores, as in the store's manifest
-    folds: int = 1  # copies of each head
-    finalists: int = 0  # heads that learn once more at the end, from all rows
-    seeds: int = 3  # copies of each of these
+    generation: Positive | None  # trials under way at once; None: as many as memory holds
+    data_fraction: Share  # of the rows that heads learn from
+    encoder_parameters: Positive  # what `percent` is of
+    baseline: BaselineEntry | None = None  # the encoder's own scores, by the rows that judge heads
+    folds: Positive = 1  # copies of each head
+    finalists: Count = 0  # heads that learn once more at the end, from all rows
+    seeds: Positive = 3  # copies of each of these
+    room: Positive | None = None  # heads of a pack that memory has room for, where that is to say
+    workers: Positive | None = None  # None: as many as there are GPUs, or one
     objective: str = SCORE  # or several, with commas between them: the search looks for a front
     target: float | None = None  # on select: a head that reaches it ends the search
-    patience: int | None = None  # trials in a row without a new best that end the search
+    patience: Positive | None = None  # trials in a row without a new best that end the search
     source: str = "store"  # of hidden states: "store", "live"; "auto" until it has been decided
     versions: Mapping[str, str] = field(default_factory=versions)
-    id: str = field(default_factory=lambda: uuid4().hex)  # tells runs of one name apart on a shared server
+    id: Text = field(default_factory=lambda: uuid4().hex)  # tells runs of one name apart on a shared server
     format_version: int = FORMAT_VERSION
 
     @property
@@ -70,19 +85,26 @@ class Study:
     def from_json(cls, value: Mapping[str, Any], where: object = None) -> "Study":
         known = {item.name for item in fields(cls)}
         required = {i.name for i in fields(cls) if i.default is MISSING and i.default_factory is MISSING}
-        if value.get("format_version") != FORMAT_VERSION:
+        if not isinstance(value, dict) or value.get("format_version") != FORMAT_VERSION:
             raise RunError(
                 "is of another format version",
                 where=where,
                 expected=FORMAT_VERSION,
-                found=value.get("format_version"),
+                found=value.get("format_version") if isinstance(value, dict) else repr(value),
                 do="read it with the version of bv_search that wrote it",
             )
         if missing := sorted(required - value.keys()):
             raise RunError("lacks fields of a study", where=where, found=", ".join(missing))
         if unknown := sorted(value.keys() - known):
             raise RunError("has fields that no study has", where=where, found=", ".join(unknown))
-        return cls(**dict(value))
+        return decode_at(cls, value, RunError, where=where, what="is no study")
+
+
+def _is_score(value: object) -> bool:
+    """A number, or several by their names."""
+    if isinstance(value, dict):
+        return all(type(each) in (int, float) and isfinite(each) for each in value.values())
+    return type(value) in (int, float)
 
 
 def _plain(value: Any) -> Any:

@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from bv_search.errors import RunError
+from bv_search.knock import is_proxied, knock, knock_http
 from bv_search.run.lock import exclusive
 
 DATABASE, ARTIFACTS, LOCK = "mlflow.db", "mlartifacts", ".mlflow.lock"
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
-    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "2",  # MLflow's own seven would hold up a search for minutes
-    "MLFLOW_HTTP_REQUEST_TIMEOUT": "20",
+    "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # MLflow's own seven would hold up a search for minutes
+    "MLFLOW_HTTP_REQUEST_TIMEOUT": "10",
     "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
 }
 
@@ -48,6 +50,7 @@ def connect(runs: Path, *, task: str, uri: str | None = None) -> Tracking:
     Two processes that first connect to one database race its migration, so connecting is under a lock.
     """
     uri = find_uri(runs, uri)
+    check_there(uri)
     for name, value in QUIET.items():
         os.environ.setdefault(name, value)
     from mlflow import MlflowClient  # a second of imports, only where there is something to log
@@ -62,6 +65,30 @@ def connect(runs: Path, *, task: str, uri: str | None = None) -> Tracking:
         client = MlflowClient(tracking_uri=uri)
         root = (runs.resolve() / ARTIFACTS).as_uri() if own else None
         return Tracking(client=client, uri=uri, experiment=_experiment(client, experiment_name(task), root))
+
+
+def check_there(uri: str) -> None:
+    """Before MLflow asks, which it does for minutes and in lines of its own where there is nothing."""
+    try:
+        parts = urlsplit(uri)
+        if parts.scheme in ("http", "https"):
+            if is_proxied(parts.scheme):
+                return
+            greet = knock_http if parts.scheme == "http" else knock
+            greet(parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443))
+        elif parts.scheme == "sqlite":
+            _check_database(Path(uri.partition(":///")[2]))
+        elif parts.hostname and parts.port:
+            knock(parts.hostname, parts.port)
+    except (OSError, ValueError) as cause:
+        raise _unreachable(uri, cause) from cause
+
+
+def _check_database(path: Path) -> None:
+    if path.exists() and not path.is_file():
+        raise IsADirectoryError("no database, but a folder or a device")
+    if not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise FileNotFoundError(f"{path.parent} is not there, or closed to you")
 
 
 def prepare_database(path: Path) -> None:
@@ -118,13 +145,22 @@ def reaching(uri: str) -> Iterator[None]:
     try:
         yield
     except (MlflowException, SQLAlchemyError, OSError, ImportError) as cause:
-        line = next(iter(str(cause).splitlines()), type(cause).__name__)
-        raise RunError(
-            "MLflow cannot be reached",
-            where=uri,
-            found=line[:300],
-            do="start that server, or unset MLFLOW_TRACKING_URI to use a database beside the runs",
-        ) from cause
+        raise _unreachable(uri, cause) from cause
+
+
+def _unreachable(uri: str, cause: Exception) -> RunError:
+    return RunError(
+        "MLflow cannot be reached",
+        where=_without_password(uri),
+        found=next(iter(str(cause).splitlines()), type(cause).__name__),
+        do="start that server, or unset MLFLOW_TRACKING_URI to use a database beside the runs",
+    )
+
+
+def _without_password(uri: str) -> str:
+    """An address may hold one, and messages are kept in logs."""
+    scheme, mark, rest = uri.partition("://")
+    return f"{scheme}{mark}{rest.rpartition('@')[2]}"
 
 
 def _experiment(client: Any, name: str, root: str | None) -> str:

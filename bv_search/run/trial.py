@@ -38,6 +38,7 @@ class TrialRecord:
     percent: float | None = None  # of the encoder's parameters
     seconds: float = 0.0  # of this head's share in passes
     reason: str | None = None  # why it failed
+    files: Mapping[str, str] = field(default_factory=dict)  # that it left, and their digests
     curve: tuple[CurvePoint, ...] = ()
     suggested: float = 0.0  # seconds since 1970
     finished_at: float | None = None
@@ -144,6 +145,7 @@ def _after_finish(
         parameters=parameters,
         percent=percent_of(parameters, encoder_parameters),
         reason=event.get("reason"),
+        files=event.get("files", {}),
         finished_at=event.get("at"),
     )
 

@@ -4,11 +4,13 @@ N rows, L channels, H width, F features of a probe, K copies, C outputs.
 """
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import torch
+from threadpoolctl import threadpool_limits
 from torch import Tensor
 
 from bv_search.heads.config import ConstantHead, LinearHead
@@ -19,16 +21,16 @@ from bv_search.scan.capacity import FLOAT_BYTES
 from bv_search.scan.folds import Folds
 from bv_search.scan.judge import FoldJudge, Judge, RoleJudge
 from bv_search.scan.loss import constant_answer
-from bv_search.scan.probe import MOST_ROWS, Lesson, Probe, fit_probes
+from bv_search.scan.probe import MOST_ROWS, Lesson, Mask, Probe, fit_probes
 from bv_search.scan.rows import Rows
 from bv_search.scan.segment import TrainingData
 from bv_search.store.store import Store
 from bv_search.tasks.task import Kind, Logits
 
 MOST_BYTES = 2 << 30  # of the features that probes learn from
-MOST_THREADS = 4  # each has features of its own
+MOST_THREADS = 4  # each has the features of a probe
 
-Here = slice | list[int]
+Here = slice
 """The channels that a probe reads."""
 
 
@@ -43,8 +45,12 @@ def solve_heads(heads: Sequence[Copies], data: TrainingData) -> None:
     probes = [copies for copies in heads if isinstance(copies[0].config, LinearHead)]
     if probes:
         school = _plain_school(data) if data.folds is None else _fold_school(data, data.folds)
-        for copies in probes:
-            school.teach(copies)
+        # more threads inside of an operation change rounding; where others used the cores too, they made the
+        # whole twenty times slower. The limit is the process's, so it is set once for all
+        with threadpool_limits(1), ThreadPoolExecutor(min(torch.get_num_threads(), MOST_THREADS)) as threads:
+            list(
+                threads.map(school.teach, reversed(probes))
+            )  # that of all channels, which takes longest, first
 
 
 def constant_answers(labels_ND: np.ndarray, kind: Kind, outputs: int, folds: Folds | None) -> Tensor:
@@ -58,23 +64,30 @@ def constant_answers(labels_ND: np.ndarray, kind: Kind, outputs: int, folds: Fol
 
 @dataclass(frozen=True, kw_only=True)
 class _School:
-    """The lesson of each copy of a probe, by the channels that it reads, and who judges them together."""
+    """What all probes learn from; what the copies of one say of the rows that it is judged by."""
 
-    lessons: Sequence[Callable[[Here], Lesson]]
+    train_NLH: np.ndarray
+    labels_N: np.ndarray
+    learned_NK: Mask
     judge: Judge
-    order_logits: Callable[[Sequence[Logits]], Logits]  # of all lessons, as the judge wants them
+    ask: Callable[[Here, Sequence[Probe]], Logits]
 
     def teach(self, copies: Copies) -> None:
-        config = copies[0].config
+        config, outputs = copies[0].config, copies[0].shape.outputs
         assert isinstance(config, LinearHead)
-        here: Here = slice(None) if config.channels == "all" else [config.channels]
-        lessons = [partial(lesson, here) for lesson in self.lessons]
-        threads = min(len(lessons), torch.get_num_threads(), MOST_THREADS)
-        for head, probe in zip(copies, fit_probes(lessons, self._worth, threads=threads), strict=True):
+        here = slice(None) if config.channels == "all" else slice(config.channels, config.channels + 1)
+        lesson = Lesson(
+            x_NF=_features(self.train_NLH, here),
+            labels_N=self.labels_N,
+            learned_NK=self.learned_NK,
+            kind=self.judge.kind,
+            outputs=outputs,
+        )
+        for head, probe in zip(copies, fit_probes(lesson, partial(self._worth, here)), strict=True):
             _give_weights(head, probe)
 
-    def _worth(self, said: Sequence[Logits]) -> tuple[float, float]:
-        verdict = self.judge.weigh(self.order_logits(said).astype(np.float32))
+    def _worth(self, here: Here, probes: Sequence[Probe]) -> tuple[float, float]:
+        verdict = self.judge.weigh(self.ask(here, probes).astype(np.float32))
         assert verdict is not None, "a solved probe has finite answers"
         return verdict.score, verdict.loss
 
@@ -83,18 +96,13 @@ def _plain_school(data: TrainingData) -> _School:
     """Of the first rows of train, judged by the first ones of select."""
     assert isinstance(data.judge, RoleJudge)
     train_NLH, select_NLH = _first_rows([data.rows]), _first_rows(data.judge.rows)
-    store = data.rows.split.store
-
-    def lesson(here: Here) -> Lesson:
-        return Lesson(
-            x_NF=_features(train_NLH, here),
-            labels_N=data.labels_ND[: len(train_NLH), 0],
-            kind=data.kind,
-            outputs=store.task.outputs,
-            asked_NF=_features(select_NLH, here),
-        )
-
-    return _School(lessons=[lesson], judge=data.judge, order_logits=lambda said: said[0])
+    return _School(
+        train_NLH=train_NLH,
+        labels_N=data.labels_ND[: len(train_NLH), 0],
+        learned_NK=np.ones((len(train_NLH), 1), np.bool_),
+        judge=data.judge,
+        ask=lambda here, probes: probes[0].answer(_features(select_NLH, here)),
+    )
 
 
 def _fold_school(data: TrainingData, folds: Folds) -> _School:
@@ -103,26 +111,22 @@ def _fold_school(data: TrainingData, folds: Folds) -> _School:
     windows = np.arange(max(0, split.windows - _most_rows(split.store)), split.windows)
     hidden_NLH, folds_N = _rows_of(data.rows, windows), folds.of_N[windows]
     judged = folds.among(windows)
-    asked = judged.judged - windows[0]
+    asked_N = judged.judged - windows[0]
 
-    def lesson(copy: int, here: Here) -> Lesson:
-        learned = np.flatnonzero(folds_N != copy)
-        return Lesson(
-            x_NF=_features(hidden_NLH, here, learned),
-            labels_N=data.labels_ND[windows[learned], 0],
-            kind=data.kind,
-            outputs=split.store.task.outputs,
-            asked_NF=_features(hidden_NLH, here, asked[folds_N[asked] == copy]),
-        )
-
-    def order_logits(said: Sequence[Logits]) -> Logits:
-        logits_NC = np.empty((len(asked), said[0].shape[1]), np.float32)
-        for copy, own in enumerate(said):
-            logits_NC[folds_N[asked] == copy] = own
+    def ask(here: Here, probes: Sequence[Probe]) -> Logits:
+        logits_NC = np.empty((len(asked_N), len(probes[0].bias_C)), np.float32)
+        for copy, probe in enumerate(probes):
+            own = folds_N[asked_N] == copy
+            logits_NC[own] = probe.answer(_features(hidden_NLH, here, asked_N[own]))
         return logits_NC
 
-    lessons = [partial(lesson, copy) for copy in range(folds.count)]
-    return _School(lessons=lessons, judge=FoldJudge(data.rows, judged), order_logits=order_logits)
+    return _School(
+        train_NLH=hidden_NLH,
+        labels_N=data.labels_ND[windows, 0],
+        learned_NK=folds_N[:, None] != np.arange(folds.count),
+        judge=FoldJudge(data.rows, judged),
+        ask=ask,
+    )
 
 
 def _features(hidden_NLH: np.ndarray, here: Here, rows: np.ndarray | slice = slice(None)) -> np.ndarray:

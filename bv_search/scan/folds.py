@@ -44,6 +44,11 @@ class Folds:
         speakers_N[self.judged] = self.of_N[self.judged]
         return speakers_N
 
+    def judged_train(self, store: Store) -> np.ndarray:
+        """Numbers of the windows of train that heads are judged by: they stand before those of select."""
+        select = sum(split.windows for split in store.splits(Role.SELECT))
+        return self.judged[self.judged < len(self.of_N) - select]
+
     def among(self, windows: np.ndarray) -> Self:
         """The same, judging by these windows alone, as far as they judge anybody."""
         return replace(self, judged=self.judged[np.isin(self.judged, windows)])

@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from typing import cast
 
 import numpy as np
@@ -19,7 +20,7 @@ from bv_search.scan.score import score_copies, score_heads
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Role
-from bv_search.tasks.task import Task
+from bv_search.tasks.task import Kind, Task
 from bv_search.tasks.votes import Logits, mean_logits
 from bv_search.tasks.window import SCORING
 
@@ -47,13 +48,17 @@ class Judge(ABC):
     def judge(self, heads: Sequence[Copies]) -> list[Verdict | None]:
         """None for a head whose answers are no numbers."""
 
+    @property
+    def kind(self) -> Kind:
+        return self._task.kind
+
     def weigh(self, logits: Logits) -> Verdict | None:
-        """What answers are worth, to the first windows if not to all; None if they are no numbers."""
-        if not are_numbers(logits):
+        """What answers are worth, to the first windows if not to all; None where that is no number."""
+        if not are_numbers(logits) or not isfinite(loss := self._loss(logits)):
             return None
         index = self._index.slice(0, len(logits))
         evaluation = self._task.evaluate(index, cast("Sequence[np.ndarray]", logits))
-        return Verdict(logits=logits, evaluation=evaluation, loss=self._loss(logits))
+        return Verdict(logits=logits, evaluation=evaluation, loss=loss)
 
     @property
     @abstractmethod

@@ -33,14 +33,20 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answers:
+class Said:
+    """What a head says of some windows."""
+
+    ids: list[str]
+    logits: Sequence[np.ndarray] | np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers(Said):
     """What a head says on one role, and how right that is.
 
     With folds, score and loss on select are of all rows that the head is judged by.
     """
 
-    ids: list[str]
-    logits: Sequence[np.ndarray] | np.ndarray
     loss: float  # mean over windows
     score: float
     interval: tuple[float, float] | None  # on report alone: it takes a while
@@ -75,6 +81,7 @@ class Final(Finished):
     """One that did not learn from what it says on select."""
 
     select: Answers
+    train: Said | None  # with folds: out of fold, of all rows that judge it beside those of select
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,21 +1,18 @@
 """Linear probes: the best linear head on given features, solved to its end instead of trained.
 
-N rows, F features, P classes that the rows have, K columns that are solved for, C outputs.
+N rows, F features, K copies of a probe, P classes that the rows have, J numbers that say which of them a row
+is of, X columns that are solved for (K · J), C outputs.
 """
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from itertools import starmap
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+import numpy.typing as npt
 
 from bv_search.scan.solver import Doubles, Floats, Solver
 from bv_search.tasks.task import Kind, Logits
-
-Judge = Callable[[Sequence[Logits]], tuple[float, float]]
-"""The score and the loss of what all lessons' probes say, logits_NC of each."""
 
 PENALTIES = (1e4, 1e3, 1e2, 1e1, 1.0)
 """What scikit-learn calls alpha of Ridge and 1/C of LogisticRegression, from strong to weak."""
@@ -23,16 +20,18 @@ PENALTIES = (1e4, 1e3, 1e2, 1e1, 1.0)
 MOST_ROWS = 50_000
 UNLIKELY = 20.0  # how far the logit of a class without rows is below the mean of the others
 
+Mask = npt.NDArray[np.bool_]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Lesson:
-    """What a probe learns from, of rows in a random order the first, and those that it is asked about."""
+    """What the copies of a probe learn from: of rows in a random order the first."""
 
     x_NF: Floats  # standardised
     labels_N: Floats  # numbers of classes, or values
+    learned_NK: Mask  # which rows each copy learns from
     kind: Kind
     outputs: int
-    asked_NF: Floats
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,88 +47,85 @@ class Probe:
         return logits_NC
 
 
-def fit_probes(
-    lessons: Sequence[Callable[[], Lesson]],
-    judge: Judge,
-    *,
-    penalties: Sequence[float] = PENALTIES,
-    threads: int = 1,
-) -> list[Probe]:
-    """A probe of each lesson, all of one penalty: that with the best score of all answers together.
+Judge = Callable[[Sequence[Probe]], tuple[float, float]]
+"""The score and the loss of what the copies of a probe say."""
 
-    Of equal ones it is that with the least loss. As many lessons as threads are in memory at once.
+
+def fit_probes(lesson: Lesson, judge: Judge, *, penalties: Sequence[float] = PENALTIES) -> list[Probe]:
+    """The copies of a probe, all of one penalty: that with the best score.
+
+    Of equal ones it is that with the least loss.
     """
-    # a second thread changes rounding; where others used the cores too, it made the whole twenty times slower
-    with threadpool_limits(1), ThreadPoolExecutor(threads) as pool:
-        paths = list(pool.map(partial(_solve, penalties=penalties), lessons))
-    worth = [judge(said) for said in zip(*(path.said for path in paths), strict=True)]
+    path = list(_solve(lesson, penalties))
+    worth = [judge(probes) for probes in path]
     best = max(range(len(penalties)), key=lambda number: (worth[number][0], -worth[number][1]))
-    return [path.probes[best] for path in paths]
+    return path[best]
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Path:
-    """The probes of a lesson, one for each penalty, and what each says of what it is asked."""
-
-    probes: list[Probe]
-    said: list[Logits]
-
-
-def _solve(begin: Callable[[], Lesson], penalties: Sequence[float]) -> _Path:
-    lesson = begin()
+def _solve(lesson: Lesson, penalties: Sequence[float]) -> Iterator[list[Probe]]:
     target = _target(lesson)
     solver = Solver(np.ascontiguousarray(lesson.x_NF[:MOST_ROWS], np.float32), target)
-    probes = []
     for penalty in penalties:
-        weights_FC, bias_C = target.layer(*solver.solve(penalty))
-        probes.append(Probe(weights_FC=weights_FC, bias_C=bias_C, penalty=penalty))
-    return _Path(probes=probes, said=[probe.answer(lesson.asked_NF) for probe in probes])
+        layers = target.layers(*solver.solve(penalty))
+        yield [Probe(weights_FC=weights_FC, bias_C=bias_C, penalty=penalty) for weights_FC, bias_C in layers]
+
+
+Layer = tuple[Floats, Floats]
+"""weights_FC and bias_C."""
 
 
 class Values:
-    """One column, and half its squared error."""
+    """One column a copy, and half its squared error."""
 
-    columns = 1
     curvature = 1.0
 
-    def __init__(self, labels_N: Floats) -> None:
-        self._labels_N1 = labels_N[:, None].astype(np.float64)
+    def __init__(self, labels_N: Floats, learned_NK: Mask) -> None:
+        self._labels_N1, self._learned_NK = labels_N[:, None].astype(np.float64), learned_NK
+        self.columns = learned_NK.shape[1]
 
-    def loss(self, values_N1: Doubles) -> tuple[float, Doubles]:
-        errors_N1 = values_N1 - self._labels_N1
-        return float(np.square(errors_N1).sum()) / 2, errors_N1
+    def loss(self, values_NK: Doubles) -> tuple[float, Doubles]:
+        errors_NK = (values_NK - self._labels_N1) * self._learned_NK
+        return float(np.square(errors_NK).sum()) / 2, errors_NK
 
-    def layer(self, weights_F1: Floats, bias_1: Floats) -> tuple[Floats, Floats]:
-        return weights_F1, bias_1
+    def layers(self, weights_FK: Floats, bias_K: Floats) -> Iterator[Layer]:
+        return zip(np.split(weights_FK, self.columns, axis=1), np.split(bias_K, self.columns), strict=True)
 
 
 class Classes:
     """Cross-entropy over the classes that the rows have. Of two, the difference of their logits says all."""
 
-    def __init__(self, labels_N: Floats, outputs: int) -> None:
+    def __init__(self, labels_N: Floats, learned_NK: Mask, outputs: int) -> None:
         self._present_P, self._labels_N = np.unique(labels_N.astype(np.int64), return_inverse=True)
+        self._learned_NK, self._outputs = learned_NK, outputs
         pair = len(self._present_P) == 2
-        self._logits_KP = np.array([[-0.5, 0.5]]) if pair else np.eye(len(self._present_P))
-        self._outputs = outputs
-        self.columns = len(self._logits_KP)
+        self._logits_JP = np.array([[-0.5, 0.5]]) if pair else np.eye(len(self._present_P))
+        self.columns = learned_NK.shape[1] * len(self._logits_JP)
         self.curvature = 0.25 if pair else 0.5
 
-    def loss(self, values_NK: Doubles) -> tuple[float, Doubles]:
-        logits_NP = values_NK @ self._logits_KP
-        logits_NP -= logits_NP.max(axis=1, keepdims=True)
-        shares_NP = np.exp(logits_NP)
-        sums_N1 = shares_NP.sum(axis=1, keepdims=True)
-        own = np.arange(len(logits_NP)), self._labels_N
-        loss = float(np.log(sums_N1).sum() - logits_NP[own].sum())
-        shares_NP /= sums_N1
-        shares_NP[own] -= 1.0
-        return loss, shares_NP @ self._logits_KP.T
+    def loss(self, values_NX: Doubles) -> tuple[float, Doubles]:
+        logits_NKP = self._of_copies(values_NX) @ self._logits_JP
+        logits_NKP -= logits_NKP.max(axis=2, keepdims=True)
+        shares_NKP = np.exp(logits_NKP)
+        sums_NK = shares_NKP.sum(axis=2)
+        own = np.arange(len(logits_NKP)), slice(None), self._labels_N
+        loss = float(((np.log(sums_NK) - logits_NKP[own]) * self._learned_NK).sum())
+        shares_NKP /= sums_NK[:, :, None]
+        shares_NKP[own] -= 1.0
+        shares_NKP *= self._learned_NK[:, :, None]
+        return loss, (shares_NKP @ self._logits_JP.T).reshape(values_NX.shape)
 
-    def layer(self, weights_FK: Floats, bias_K: Floats) -> tuple[Floats, Floats]:
+    def layers(self, weights_FX: Floats, bias_X: Floats) -> Iterator[Layer]:
+        weights_KFJ = self._of_copies(weights_FX).swapaxes(0, 1)
+        return starmap(self._layer, zip(weights_KFJ, self._of_copies(bias_X), strict=True))
+
+    def _of_copies(self, of_columns: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+        return of_columns.reshape(*of_columns.shape[:-1], self._learned_NK.shape[1], len(self._logits_JP))
+
+    def _layer(self, weights_FJ: Floats, bias_J: Floats) -> Layer:
         """For all outputs. Weights of the classes that there are add up to zero, so the others' are zero."""
-        weights_FC = np.zeros((len(weights_FK), self._outputs), np.float32)
-        weights_FC[:, self._present_P] = weights_FK @ self._logits_KP
-        bias_P = bias_K @ self._logits_KP
+        weights_FC = np.zeros((len(weights_FJ), self._outputs), np.float32)
+        weights_FC[:, self._present_P] = weights_FJ @ self._logits_JP
+        bias_P = bias_J @ self._logits_JP
         bias_C = np.full(self._outputs, bias_P.mean() - UNLIKELY, np.float32)
         bias_C[self._present_P] = bias_P
         return weights_FC, bias_C
@@ -139,7 +135,7 @@ Target = Values | Classes
 
 
 def _target(lesson: Lesson) -> Target:
-    labels_N = lesson.labels_N[:MOST_ROWS]
+    labels_N, learned_NK = lesson.labels_N[:MOST_ROWS], lesson.learned_NK[:MOST_ROWS]
     if lesson.kind is Kind.REGRESSION:
-        return Values(labels_N)
-    return Classes(labels_N, lesson.outputs)
+        return Values(labels_N, learned_NK)
+    return Classes(labels_N, learned_NK, lesson.outputs)

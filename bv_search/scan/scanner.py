@@ -19,7 +19,7 @@ from bv_search.scan.folds import Folds
 from bv_search.scan.ground import head_shape, joined_split, labels_of, learned_split, role_index
 from bv_search.scan.judge import FoldJudge, Judge, RoleJudge, Verdict
 from bv_search.scan.memory import prepare_memory
-from bv_search.scan.outcome import Answers, Diverged, Encore, Final, Finalist, Finished, Outcome, Start
+from bv_search.scan.outcome import Answers, Diverged, Encore, Final, Finalist, Finished, Outcome, Said, Start
 from bv_search.scan.rows import Rows, open_rows
 from bv_search.scan.segment import Trained, TrainingData, train_segment
 from bv_search.scan.state import HeadState
@@ -118,14 +118,14 @@ class Scanner:
         return [_outcome(end, found, data.rows) for end in trained]
 
     def solve(self, rungs: Sequence[Start]) -> list[Final | Diverged]:
-        """Heads that need no training, with their answers on select and report."""
+        """Heads that need no training, with their answers as of those that are trained."""
         states = [self.fresh(rung) for rung in rungs]
         heads = [state.heads(self._standard) for state in states]
         solve_heads(heads, self.training_data(states))
         return self._finals(states, heads)
 
     def final(self, states: Sequence[bytes]) -> list[Final | Diverged]:
-        """Answers on select and report, in one shared pass over each.
+        """Answers on the rows that choose and on report, in one shared pass over each.
 
         A head whose answers are no numbers has diverged.
         """
@@ -188,9 +188,14 @@ class Scanner:
             else Final(
                 **vars(self._finished(state, copies, told)),
                 select=_answers(self._ids[Role.SELECT], chosen, told=False),
+                train=self._out_of_fold(chosen),
             )
             for state, copies, chosen, told in zip(states, heads, select, report, strict=True)
         ]
+
+    def _out_of_fold(self, chosen: Verdict) -> Said | None:
+        ids = self._ids[Role.TRAIN]
+        return Said(ids=ids, logits=chosen.logits[: len(ids)]) if ids else None
 
     def _finished(self, state: HeadState, heads: Copies, report: Verdict) -> Finished:
         return Finished(
@@ -204,10 +209,11 @@ class Scanner:
 
     @cached_property
     def _ids(self) -> dict[Role, list[str]]:
-        return {
-            role: role_index(self._store, role, ["id"])["id"].to_pylist()
-            for role in (Role.SELECT, Role.REPORT)
-        }
+        """Of the windows that judge heads; of train some do with folds alone."""
+        ids = {role: role_index(self._store, role, ["id"])["id"].to_numpy() for role in Role}
+        judging = slice(0) if self._folds is None else self._folds.judged_train(self._store)
+        ids[Role.TRAIN] = ids[Role.TRAIN][judging]
+        return {role: own.tolist() for role, own in ids.items()}
 
     def fresh(self, head: Start) -> HeadState:
         """Heads on standard inputs start from the best constant answer, those on raw ones from zero."""

@@ -5,15 +5,17 @@ L channels, B windows of a batch, S tokens with padding, H width, T tokens of a 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from torch import Tensor
 
+from bv_search.document import Positive, one_of
 from bv_search.encoder.encoder import Encoded, Encoder
-from bv_search.errors import EncoderError
+from bv_search.errors import EncoderError, HeadError
+from bv_search.files import decode_at
 from bv_search.store.layout import POOLER, channel_name, layer_number
-from bv_search.store.manifest import Manifest
+from bv_search.store.manifest import Channel, Manifest
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
@@ -22,11 +24,11 @@ DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.
 class Channels:
     """A head is only as good as the agreement between what it was trained on and what it is given."""
 
-    layers: tuple[str, ...]  # names of channels, in order
-    tokens: str  # all | first | mean
-    dtype: str  # what values are rounded to
-    width: int
-    precision: str = "float32"  # of the forward pass
+    layers: tuple[Channel, ...]  # names of channels, in order
+    tokens: Annotated[str, one_of("all", "first", "mean")]
+    dtype: Annotated[str, one_of("float16", "bfloat16", "float32")]  # what values are rounded to
+    width: Positive
+    precision: Annotated[str, one_of("float32", "bfloat16", "float16")] = "float32"  # of the forward pass
 
     @classmethod
     def of(cls, manifest: Manifest) -> "Channels":
@@ -39,8 +41,8 @@ class Channels:
         )
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> "Channels":
-        return cls(**{**value, "layers": tuple(value["layers"])})
+    def from_json(cls, value: Mapping[str, Any], *, where: object = None) -> "Channels":
+        return decode_at(cls, value, HeadError, where=where, what="names no channels")
 
     def to_json(self) -> dict[str, Any]:
         return {**asdict(self), "layers": list(self.layers)}

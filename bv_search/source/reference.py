@@ -5,15 +5,26 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bv_search.document import Text
 from bv_search.encoder.identity import digest_weights
 from bv_search.encoder.source import find_source
 from bv_search.errors import EncoderError
+from bv_search.files import decode_at
 from bv_search.store.manifest import EncoderEntry
 
 if TYPE_CHECKING:
     from bv_search.encoder.encoder import Encoder
 
 PUT_BACK = "put it back"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Entry:
+    id: Text
+    digest: Text
+    revision: str | None
+    stage: Text | None = None
+    place: Text | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,14 +41,11 @@ class EncoderReference:
         return cls(id=entry.id, revision=entry.revision, digest=entry.digest, place=entry.stage or entry.id)
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> "EncoderReference":
+    def from_json(cls, value: Mapping[str, Any], *, where: object = None) -> "EncoderReference":
         """From a manifest's or a head's entry, or from a saved model's."""
-        return cls(
-            id=value["id"],
-            revision=value["revision"],
-            digest=value["digest"],
-            place=value.get("place") or value.get("stage") or value["id"],
-        )
+        said = decode_at(_Entry, value, EncoderError, where=where, what="names no encoder", more=True)
+        place = said.place or said.stage or said.id
+        return cls(id=said.id, revision=said.revision, digest=said.digest, place=place)
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)

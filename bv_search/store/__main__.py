@@ -7,7 +7,7 @@ from dataclasses import asdict
 from bv_search.command import Command, Progress, Result, main
 from bv_search.store.info import describe, render
 from bv_search.store.store import Store
-from bv_search.store.verify import Damage, find_damage
+from bv_search.store.verify import Damage, find_damage, refuse_nonsense
 
 EXAMPLES = """
   bv-search store verify stores/squad2      every file against its digest; exit status 2 when one is damaged
@@ -35,6 +35,8 @@ def verify(store: Store, progress: Progress) -> Result:
         progress.update(f"verified {number} of {total} files")
         if found is not None:
             damaged.append(found)
+    if not damaged:
+        refuse_nonsense(store)
     lines = [f"{each.file}: expected {each.expected}; found {each.found}" for each in damaged]
     if damaged:
         lines.append("run the same `bv-search extract` with --repair")

@@ -72,13 +72,8 @@ def npy_header(shape: tuple[int, int, int], dtype: str) -> bytes:
 
 def map_npy(path: Path, shape: tuple[int, int, int], dtype: str) -> np.ndarray:
     """The values of a block without reading them. Anything but a plain array of this shape is refused."""
-    header = npy_header(shape, dtype)
+    header = check_header(path, shape, dtype)
     with path.open("rb") as file:
-        found = file.read(len(header))
-        if found != header:
-            raise StoreError(
-                "is not the block it should be", where=path, expected=_described(header), do=REPAIR
-            )
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     values = int(np.prod(shape))
     if len(mapped) != len(header) + values * stored_dtype(dtype).itemsize:
@@ -90,6 +85,17 @@ def map_npy(path: Path, shape: tuple[int, int, int], dtype: str) -> np.ndarray:
             do=REPAIR,
         )
     return np.frombuffer(mapped, stored_dtype(dtype), values, len(header)).reshape(shape)
+
+
+def check_header(path: Path, shape: tuple[int, int, int], dtype: str) -> bytes:
+    """The first bytes of a block, which say its dtype and shape."""
+    header = npy_header(shape, dtype)
+    with path.open("rb") as file:
+        if file.read(len(header)) != header:
+            raise StoreError(
+                "is not the block it should be", where=path, expected=_described(header), do=REPAIR
+            )
+    return header
 
 
 def _described(header: bytes) -> str:

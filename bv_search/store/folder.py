@@ -12,6 +12,7 @@ from typing import Any
 
 import fsspec
 
+from bv_search.document import check_plain
 from bv_search.errors import OutputError, StoreError, UserError
 from bv_search.files import (
     DISK,
@@ -23,7 +24,9 @@ from bv_search.files import (
     confine,
     digest_bytes,
     digest_file,
+    home_path,
     part_of,
+    real_path,
     remove_part,
     sync_folder,
     unwritable,
@@ -121,7 +124,7 @@ class LocalFolder(Folder):
         return sorted(each.name for each in self.path.iterdir())
 
     def read(self, name: str) -> bytes:
-        return self._at(name).read_bytes()
+        return self.local(name, "").read_bytes()
 
     def write(self, name: str, data: bytes | memoryview) -> None:
         write_atomic(self._at(name), lambda file: file.write(data), self.disk)
@@ -164,13 +167,17 @@ class LocalFolder(Folder):
             remove_part(part)
 
     def local(self, name: str, digest: str) -> Path:
-        return self._at(name)
+        """Of a pipe or a device nobody would see the end."""
+        path = self._at(name)
+        if path.exists() and not path.is_dir():
+            check_plain(path, StoreError)
+        return path
 
     def _at(self, name: str) -> Path:
         path = confine(self.path, name, StoreError)
         # a link inside the store could lead out of it as well as a name
-        if not path.resolve().is_relative_to(self.path.resolve()):
-            raise StoreError("leads out of its folder", where=path, found=path.resolve())
+        if not real_path(path).is_relative_to(real_path(self.path)):
+            raise StoreError("leads out of its folder", where=path, found=real_path(path))
         return path
 
 
@@ -352,7 +359,7 @@ def open_folder(place: str | Path, disk: Disk = DISK) -> Folder:
     text = str(place)
     if "://" in text and not text.startswith("file://"):
         return RemoteFolder(text)
-    return LocalFolder(Path(text.removeprefix("file://")).expanduser(), disk)
+    return LocalFolder(home_path(text.removeprefix("file://")), disk)
 
 
 def damage(folder: Folder, name: str, size: int, digest: str) -> str | None:

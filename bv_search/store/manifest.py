@@ -1,38 +1,58 @@
 """The manifest: what a store is, and the size and digest of every file in it."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
+from bv_search.document import (
+    Count,
+    Mismatch,
+    Number,
+    Positive,
+    Range,
+    Text,
+    Unreadable,
+    decode,
+    load_json,
+    one_of,
+)
 from bv_search.errors import StoreError
 from bv_search.files import digest_bytes
 from bv_search.store.dtype import STORED
-from bv_search.store.layout import FORMATS, MANIFEST, NONE
-from bv_search.store.strict import Mismatch, decode
+from bv_search.store.layout import EMBEDDINGS, NONE, POOLER
+from bv_search.tasks.row import Role
 
 FORMAT_VERSION = 2
+SLACK_BYTES = 1 << 20  # of a block's file, beside its values
 DAMAGED = "restore it from a copy, or extract again"
+_NAME = re.compile(r"[\w.-]+")  # of a split, which is a folder's too
+_CHANNEL = re.compile(rf"{EMBEDDINGS}|{POOLER}|layer [1-9][0-9]{{0,5}}")
+Digest = Annotated[str, Range("a digest, xxh3:…", lambda value: value.startswith("xxh3:"))]
+Channel = Annotated[
+    str, Range(f"{EMBEDDINGS}, layer 1, … or {POOLER}", lambda value: bool(_CHANNEL.fullmatch(value)))
+]
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileEntry:
     """A file of the store, by its name in it, its bytes and their digest."""
 
-    file: str
-    size: int
-    digest: str
+    file: Text
+    size: Count
+    digest: Digest
 
 
 @dataclass(frozen=True, kw_only=True)
 class BlockEntry:
     """A block. `layers` has one digest per channel, so that reading one channel checks only that one."""
 
-    file: str
-    windows: int
-    tokens: int
-    size: int
-    digest: str
+    file: Text
+    windows: Positive
+    tokens: Positive
+    size: Count
+    digest: Digest
     layers: tuple[str, ...] = ()
 
 
@@ -40,8 +60,8 @@ class BlockEntry:
 class BareBlock:
     """A block that is not kept: the encoder makes it whenever it is read."""
 
-    windows: int
-    tokens: int
+    windows: Positive
+    tokens: Positive
 
 
 AnyBlock = BlockEntry | BareBlock
@@ -49,10 +69,10 @@ AnyBlock = BlockEntry | BareBlock
 
 @dataclass(frozen=True, kw_only=True)
 class SplitEntry:
-    role: str
-    windows: int
-    tokens: int
-    encoded_tokens: int
+    role: Annotated[str, one_of("train", "select", "report")]
+    windows: Count
+    tokens: Count
+    encoded_tokens: Count
     blocks: tuple[AnyBlock, ...]
     index: FileEntry
     encoder: FileEntry | None
@@ -70,9 +90,9 @@ class EncoderEntry:
     id: str
     revision: str | None
     digest: str
-    parameters: int
-    stage: str | None = None
-    fraction: float | None = None
+    parameters: Positive
+    stage: Text | None = None
+    fraction: Number | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,15 +111,15 @@ class Manifest:
     task: dict[str, Any]
     encoder: EncoderEntry
     tokenizer: dict[str, Any]
-    tokens: str
-    layers: tuple[str, ...]
-    shape: tuple[int, int]
-    dtype: str
-    format: str
+    tokens: Annotated[str, one_of("all", "first", "mean")]
+    layers: tuple[Channel, ...]
+    shape: tuple[Positive, Positive]
+    dtype: Annotated[str, one_of("float16", "bfloat16")]
+    format: Annotated[str, one_of("npy", "parquet", "none")]
     seed: int
     data: str
-    precision: str = "float32"
-    batch_tokens: int = 0
+    precision: Annotated[str, one_of("float32", "bfloat16", "float16")] = "float32"
+    batch_tokens: Count = 0
     splits: dict[str, SplitEntry]
     statistics: FileEntry  # of the stored tokens of its training rows
     baseline: Baseline | None = None
@@ -171,7 +191,7 @@ class Manifest:
     @classmethod
     def _from_json(cls, value: dict[str, Any], where: object) -> "Manifest":
         version = value.get("format_version")
-        if version != FORMAT_VERSION:
+        if type(version) is not int or version != FORMAT_VERSION:
             raise StoreError(
                 "manifest of another format",
                 where=where,
@@ -187,7 +207,7 @@ class Manifest:
                 f"manifest is damaged at {error.path.lstrip('.') or 'its top'}",
                 where=where,
                 expected=error.expected,
-                found=repr(error.found)[:80],
+                found=repr(error.found),
                 do=DAMAGED,
             ) from error
 
@@ -204,8 +224,8 @@ def _compact(value: object) -> bytes:
 
 def _parse(data: bytes, where: object) -> dict[str, Any]:
     try:
-        value = json.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        value = load_json(data.decode("utf-8"))
+    except (UnicodeDecodeError, Unreadable) as error:
         raise StoreError(
             "manifest is damaged", where=where, expected="JSON", found=str(error), do=DAMAGED
         ) from error
@@ -215,40 +235,42 @@ def _parse(data: bytes, where: object) -> dict[str, Any]:
 
 
 def _check(manifest: Manifest, where: object) -> None:
-    """What types alone do not say: known names, and sums that agree."""
-    if manifest.dtype not in STORED or manifest.format not in FORMATS:
-        raise StoreError(
-            "manifest names an unknown dtype or format",
-            where=f"{where}/{MANIFEST}",
-            found=f"{manifest.dtype}, {manifest.format}",
-            do=DAMAGED,
-        )
-    if len(manifest.layers) != manifest.shape[0]:
-        raise StoreError(
-            "manifest is damaged",
-            where=where,
-            expected=f"{manifest.shape[0]} layers",
-            found=len(manifest.layers),
-            do=DAMAGED,
-        )
+    """What types alone do not say: sums that agree, and sizes that follow from each other."""
+    for expected, found in _contradictions(manifest):
+        raise StoreError("manifest is damaged", where=where, expected=expected, found=found, do=DAMAGED)
+
+
+def _contradictions(manifest: Manifest) -> Iterator[tuple[object, object]]:
+    """What a sound manifest says, and what this one says."""
+    count = manifest.shape[0]
+    if len(set(manifest.layers)) != count or len(manifest.layers) != count:
+        yield f"{count} different layers", ", ".join(manifest.layers)
+    if not any(split.role == Role.TRAIN for split in manifest.splits.values()):
+        yield "a split of training rows", ", ".join(manifest.splits) or "no split"
+    names = [each.file for each in manifest.files()]
+    if len(set(names)) < len(names):
+        yield "files of different names", next(name for name in names if names.count(name) > 1)
     for name, split in manifest.splits.items():
-        if len(split.kept) != (len(split.blocks) if manifest.keeps_blocks else 0):
-            raise StoreError(
-                f"manifest is damaged: blocks of split {name!r} are not of its format",
-                where=where,
-                expected=manifest.format,
-                found=f"{len(split.kept)} of {len(split.blocks)} blocks with a file",
-                do=DAMAGED,
-            )
-        windows, tokens = (
-            sum(block.windows for block in split.blocks),
-            sum(block.tokens for block in split.blocks),
-        )
-        if (windows, tokens) != (split.windows, split.tokens):
-            raise StoreError(
-                f"manifest is damaged: blocks of split {name!r} do not add up",
-                where=where,
-                expected=f"{split.windows} windows, {split.tokens} tokens",
-                found=f"{windows}, {tokens}",
-                do=DAMAGED,
-            )
+        if not _NAME.fullmatch(name) or not name.strip("."):
+            yield "a split's name: letters, digits, '.', '_' and '-'", repr(name)
+        yield from _contradictions_of(manifest, name, split)
+
+
+def _contradictions_of(manifest: Manifest, name: str, split: SplitEntry) -> Iterator[tuple[object, object]]:
+    files = len(split.blocks) if manifest.keeps_blocks else 0
+    if len(split.kept) != files:
+        found = f"{len(split.kept)} of {len(split.blocks)} blocks with a file"
+        yield f"blocks of split {name!r} of format {manifest.format}", found
+    sums = sum(block.windows for block in split.blocks), sum(block.tokens for block in split.blocks)
+    if sums != (split.windows, split.tokens):
+        expected = f"{split.windows} windows and {split.tokens} tokens in blocks of split {name!r}"
+        yield expected, f"{sums[0]} and {sums[1]}"
+    if split.tokens < split.windows or (manifest.one_token and split.tokens != split.windows):
+        least = "one token" if manifest.one_token else "a token or more"
+        yield f"{least} a window in split {name!r}", f"{split.tokens} of {split.windows} windows"
+    for block in split.kept:
+        if len(block.layers) not in (0, manifest.shape[0]) or (manifest.format == "npy" and not block.layers):
+            yield f"{manifest.shape[0]} digests of layers of {block.file}", len(block.layers)
+        values = block.tokens * manifest.token_bytes
+        if not values <= block.size <= 2 * values + SLACK_BYTES:
+            yield f"{values} bytes of values, and little more, in {block.file}", block.size

@@ -14,9 +14,10 @@ from bv_search.store.block import Block, Part
 from bv_search.store.folder import Folder, damaged, open_folder
 from bv_search.store.index import INDEX_SCHEMA, LOGITS_SCHEMA, list_arrays, read_columns
 from bv_search.store.layout import MANIFEST
-from bv_search.store.manifest import FileEntry, Manifest, SplitEntry
+from bv_search.store.manifest import DAMAGED, FileEntry, Manifest, SplitEntry
 from bv_search.store.memory import BlockMemory
 from bv_search.store.reader import BlockReader
+from bv_search.store.sense import PLACES, flaws
 from bv_search.store.statistics import Statistics
 from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Task
@@ -133,7 +134,14 @@ class StoreSplit:
 
     @cached_property
     def _index(self) -> Path:
-        return self.store.checked(self.entry.index)
+        path = self.store.checked(self.entry.index)
+        self.refuse_nonsense(read_columns(path, INDEX_SCHEMA, PLACES))
+        return path
+
+    def refuse_nonsense(self, index: pa.Table) -> None:
+        for expected, found in flaws(self._whole(index, self.entry.index), self.entry, self.store.task):
+            where = f"{self.store.path}/{self.entry.index.file}"
+            raise StoreError("makes no sense", where=where, expected=expected, found=found, do=DAMAGED)
 
     @cached_property
     def lengths(self) -> np.ndarray:
@@ -153,6 +161,27 @@ class StoreSplit:
         table = read_columns(self.store.checked(self.entry.encoder), LOGITS_SCHEMA, ["logits"])
         flat = list_arrays(self._whole(table, self.entry.encoder)["logits"])
         return [each.reshape(-1, 2) for each in flat] if self.store.task.kind == "span" else flat
+
+    def refuse_nonsense_of_encoder(self) -> None:
+        """Its predictions are of these windows, as many numbers as the task has, and finite."""
+        if self.entry.encoder is None:
+            return
+        where = f"{self.store.path}/{self.entry.encoder.file}"
+        task, lengths = self.store.task, self.index["length"].to_numpy()
+        sizes = lengths * 2 if task.kind == "span" else np.full(self.windows, task.outputs)
+        table = self._whole(
+            read_columns(self.store.checked(self.entry.encoder), LOGITS_SCHEMA), self.entry.encoder
+        )
+        logits = list_arrays(table["logits"])
+        if not table["id"].equals(self.index["id"]):
+            raise StoreError(
+                "makes no sense", where=where, expected="ids of the index", found="others", do=DAMAGED
+            )
+        if [len(each) for each in logits] != sizes.tolist() or not all(
+            np.isfinite(each).all() for each in logits
+        ):
+            expected = f"{task.outputs} finite numbers for what is judged"
+            raise StoreError("makes no sense", where=where, expected=expected, found="others", do=DAMAGED)
 
     def blocks(
         self,
@@ -207,7 +236,7 @@ def read_manifest(folder: Folder) -> Manifest:
     """The manifest of a store: without one there is no store."""
     try:
         data = folder.read(MANIFEST)
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError) as error:
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, ValueError) as error:
         raise StoreError(
             "is not a store",
             where=folder.url,

@@ -1,6 +1,5 @@
 """The Hub: a task's data by its id, when there is a network or a cached copy."""
 
-import os
 import socket
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -8,6 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bv_search.errors import DataError
+from bv_search.knock import is_proxied
 from bv_search.tasks.reading import find_columns, rows_of
 from bv_search.tasks.record import Record
 from bv_search.tasks.row import Row
@@ -84,9 +84,9 @@ def _quiet_and_quick() -> Iterator[None]:
 
 
 def _reachable(endpoint: str) -> bool:
-    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
-        return True  # a proxy reaches what this machine cannot
     parts = urlsplit(endpoint)
+    if is_proxied(parts.scheme):
+        return True
     port = parts.port or (80 if parts.scheme == "http" else 443)
     try:
         socket.create_connection((parts.hostname or "", port), timeout=PATIENCE_SECONDS).close()

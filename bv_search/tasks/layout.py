@@ -1,6 +1,5 @@
 """Layouts: where a task's rows stand in files and on the Hub."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,14 +48,3 @@ class Layout:
 def layout_to_json(layout: Layout) -> dict[str, Any]:
     value = {**layout.__dict__, "columns": [dict(columns.__dict__) for columns in layout.columns]}
     return {name: list(item) if isinstance(item, tuple) else item for name, item in value.items()}
-
-
-def layout_from_json(value: Mapping[str, Any]) -> Layout:
-    """The inverse of `layout_to_json`; a TypeError or KeyError when the value is not one."""
-    columns = tuple(Columns(**each) for each in value["columns"])
-    rest: dict[str, Any] = {
-        name: tuple(item) if isinstance(item, list) else item
-        for name, item in value.items()
-        if name != "columns"
-    }
-    return Layout(columns=columns, **rest)

@@ -10,18 +10,18 @@
 Of a span task the columns are question, passage and answers.
 """
 
+import math
 import re
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from bv_search.document import Unreadable, load_yaml
 from bv_search.errors import DataError, UnknownName
 from bv_search.tasks.layout import SQUAD_COLUMNS, Columns, Layout
 from bv_search.tasks.metrics import CLASS_METRICS
-from bv_search.tasks.record import read_text
-from bv_search.tasks.task import Kind
+from bv_search.tasks.record import read_bytes
+from bv_search.tasks.task import Kind, Task
 
 METRICS: dict[Kind, tuple[str, ...]] = {
     Kind.SPAN: ("f1",),
@@ -31,6 +31,7 @@ METRICS: dict[Kind, tuple[str, ...]] = {
 OF_TWO = ("f1", "matthews")  # the second class against the first
 FIELDS = ("name", "kind", "labels", "columns", "metric", "max_length", "stride", "hub")
 SHORTEST, LONGEST = 16, 8192  # tokens of a window
+MOST_LABELS = 10_000
 _TEXT_COLUMNS = ("text", "text_pair", "label", "group", "id")
 _SPAN_COLUMNS = ("question", "passage", "answers", "group", "id")
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
@@ -44,7 +45,7 @@ def read_own_task(path: Path, taken: Container[str]) -> tuple[dict[str, Any], Ki
     name = _name(path, value, taken)
     labels = _labels(path, value, kind)
     metric = value.get("metric", METRICS[kind][0])
-    if metric not in METRICS[kind]:
+    if not isinstance(metric, str) or metric not in METRICS[kind]:
         raise _unknown(path, f"metric of a {kind} task", metric, METRICS[kind])
     if metric in OF_TWO and len(labels) > 2:
         raise DataError(
@@ -64,34 +65,40 @@ def read_own_task(path: Path, taken: Container[str]) -> tuple[dict[str, Any], Ki
     return fields, kind
 
 
-def _load_words(text: str) -> Any:
-    """YAML without truth values: a label yes is the word, as in a file's column."""
-    loader = yaml.SafeLoader(text)
-    loader.yaml_implicit_resolvers = {
-        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":bool")]
-        for first, resolvers in loader.yaml_implicit_resolvers.items()
-    }
-    return loader.get_single_data()
+def contradictions(task: Task) -> Iterator[tuple[object, object]]:
+    """What a description of a task would have to say, and what this one says; types are not looked at."""
+    kind = task.kind
+    if not _NAME.fullmatch(task.name):
+        yield "a name of lower-case letters, digits, '.', '_' and '-'", repr(task.name)
+    for metric in (task.metric, *task.metrics):
+        if metric not in METRICS[kind]:
+            yield f"metrics of a {kind} task: {', '.join(METRICS[kind])}", repr(metric)
+    least, most = (2, MOST_LABELS) if kind is Kind.CLASSIFICATION else (0, 0)
+    if not least <= len(set(task.labels)) == len(task.labels) <= most:
+        yield f"{least} to {most} different labels", len(task.labels)
+    if not 1 <= task.max_length <= LONGEST:
+        yield f"a max_length from 1 to {LONGEST}", task.max_length
+    if not 0 <= task.stride < task.max_length:
+        yield "a stride below max_length", task.stride
+    if not task.layout.columns or not task.layout.report:
+        yield "columns and an evaluation split", "none"
 
 
 def _parse(path: Path) -> dict[str, Any]:
     try:
-        value = _load_words(read_text(path))
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f" in line {mark.line + 1}" if mark else ""
-        found = f"{getattr(error, 'problem', None) or 'something else'}{place}"
-        raise DataError("is not YAML", where=path, found=found) from error
+        value = load_yaml(read_bytes(path), words=True)
+    except Unreadable as error:
+        raise DataError("is not YAML", where=path, found=error.found) from error
     if not isinstance(value, dict):
         raise DataError(
-            "defines no task", where=path, expected=f"the fields {', '.join(FIELDS)}", found=repr(value)[:60]
+            "defines no task", where=path, expected=f"the fields {', '.join(FIELDS)}", found=repr(value)
         )
     return value
 
 
 def _require_known(path: Path, what: str, names: Iterable[object], known: tuple[str, ...]) -> None:
     for name in names:
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             raise _unknown(path, what, name, known)
 
 
@@ -101,13 +108,14 @@ def _unknown(path: Path, what: str, name: object, known: tuple[str, ...]) -> Dat
 
 
 def _name(path: Path, value: Mapping[str, Any], taken: Container[str]) -> str:
-    name = str(value.get("name", path.stem))
+    given = value.get("name", path.stem)
+    name = str(given) if isinstance(given, str | int) else ""
     if not _NAME.fullmatch(name):
         raise DataError(
             "the name cannot stand in file names",
             where=path,
             expected="lower-case letters, digits, '.', '_' and '-'",
-            found=repr(name),
+            found=repr(given),
         )
     if name in taken:
         raise DataError(
@@ -120,7 +128,7 @@ def _kind(path: Path, value: Mapping[str, Any]) -> Kind:
     known = tuple(str(kind) for kind in Kind)
     if "kind" not in value:
         raise DataError("lacks its kind", where=path, expected=f"kind: one of {', '.join(known)}")
-    if value["kind"] not in known:
+    if not isinstance(value["kind"], str) or value["kind"] not in known:
         raise _unknown(path, "kind of task", value["kind"], known)
     return Kind(value["kind"])
 
@@ -131,14 +139,21 @@ def _labels(path: Path, value: Mapping[str, Any], kind: Kind) -> tuple[str, ...]
         if labels:
             raise DataError(f"a {kind} task has no labels", where=path, found=repr(labels)[:60])
         return ()
-    if not isinstance(labels, list) or len(labels) < 2 or len(set(map(str, labels))) < len(labels):
+    names = [_label(each) for each in labels] if isinstance(labels, list) else []
+    if not 2 <= len(names) <= MOST_LABELS or "" in names or len(set(names)) < len(names):
         raise DataError(
             "labels do not name the classes",
             where=path,
             expected="labels: [two, or, more, different]",
             found=repr(labels)[:60],
         )
-    return tuple(map(str, labels))
+    return tuple(names)
+
+
+def _label(value: object) -> str:
+    """A word or a number, as it stands in a column; nothing where it is none."""
+    number = type(value) is int or (type(value) is float and math.isfinite(value))
+    return str(value).strip() if number or isinstance(value, str) else ""
 
 
 def _layout(path: Path, value: Mapping[str, Any], kind: Kind) -> Layout:
@@ -161,6 +176,11 @@ def _columns(path: Path, value: Mapping[str, Any], kind: Kind) -> Columns:
         )
     _require_known(path, "column", names, known)
     required = ("question", "passage", "answers") if kind is Kind.SPAN else ("text", "label")
+    texts = [names[each] for each in (*required, "text_pair") if each in names]
+    if len(set(texts)) < len(texts):
+        raise DataError(
+            "columns name one twice", where=path, expected="a column each", found=repr(names)[:60]
+        )
     for each in required:
         if each not in names:
             raise DataError(f"columns lack {each!r}", where=path, expected=f"columns: {{{each}: COLUMN}}")

@@ -1,6 +1,7 @@
 """Reading: records become rows, and the first that cannot is said with its place."""
 
 from collections.abc import Iterable, Iterator
+from math import isfinite
 from pathlib import Path
 
 from bv_search.errors import DataError
@@ -72,13 +73,27 @@ def _rows(
         given = None if columns.id is None else record.values.get(columns.id)
         group = None if columns.group is None else record.values.get(columns.group)
         yield Row(
-            id=f"{prefix}-{number}" if given is None else str(given),
+            id=f"{prefix}-{number}" if given is None else _name(given, columns.id, place),
             text_a=text_a,
             text_b=text_b,
-            group=text_a if group is None else str(group),
+            group=text_a if group is None else _name(group, columns.group, place),
             label=label,
             answers=answers,
         )
+
+
+def _name(value: object, column: str | None, place: str) -> str:
+    """An id or a group: a text or a number."""
+    if type(value) not in (str, int) and not (type(value) is float and isfinite(value)):
+        raise DataError(f"the column {column!r} holds no id", where=place, found=repr(value)[:60])
+    name = str(value)
+    try:
+        name.encode()
+    except UnicodeEncodeError as error:
+        raise DataError(
+            f"the column {column!r} holds half a character", where=place, found=ascii(name)
+        ) from error
+    return name
 
 
 def _text(record: Record, column: str, place: str) -> str:

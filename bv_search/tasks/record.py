@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from bv_search.document import read_plain
 from bv_search.errors import DataError
 
 
@@ -22,16 +23,17 @@ class Records:
     each: Iterator[Record]
 
 
-def read_text(path: Path) -> str:
-    """A whole text file; a byte-order mark is not text."""
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError as error:
-        raise DataError("does not exist", where=path) from error
-    except OSError as error:
-        raise DataError("cannot be read", where=path, found=error.strerror or error) from error
+def read_bytes(path: Path) -> bytes:
+    """A whole file that holds something."""
+    data = read_plain(path, DataError)
     if not data.strip():
         raise DataError("is empty", where=path)
+    return data
+
+
+def read_text(path: Path) -> str:
+    """A whole text file; a byte-order mark is not text."""
+    data = read_bytes(path)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

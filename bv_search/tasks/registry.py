@@ -1,13 +1,13 @@
 """Every task by its name: SQuAD 2.0 in two forms and the nine of GLUE."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from bv_search.errors import DataError, UnknownName
+from bv_search.files import decode_at
 from bv_search.tasks.classification import ClassificationTask, RegressionTask
-from bv_search.tasks.layout import SQUAD_COLUMNS, Columns, Layout, layout_from_json
-from bv_search.tasks.own import read_own_task
+from bv_search.tasks.layout import SQUAD_COLUMNS, Columns, Layout
+from bv_search.tasks.own import contradictions, read_own_task
 from bv_search.tasks.span import SpanTask
 from bv_search.tasks.task import Kind, Task
 
@@ -129,14 +129,19 @@ def find_task(name: str) -> Task:
     raise UnknownName("task", name, TASKS, do="or give the path of a YAML file that defines your own")
 
 
-def task_from_json(value: Mapping[str, Any]) -> Task:
+def task_from_json(value: Any, where: object = "task") -> Task:
     """The task that `Task.to_json` wrote, whole, so that a user's own task travels with its store."""
-    try:
-        kind = Kind(value["kind"])
-        fields = {name: item for name, item in value.items() if name not in ("kind", "layout")}
-        fields |= {name: tuple(item) for name, item in fields.items() if isinstance(item, list)}
-        return KINDS[kind](**fields, layout=layout_from_json(value["layout"]))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    kinds: dict[object, type[Task]] = {str(kind): task for kind, task in KINDS.items()}
+    said = value.get("kind") if isinstance(value, dict) else None
+    if not isinstance(said, str) or said not in kinds:
         raise DataError(
-            "is not the description of a task", where="task", found=f"{type(error).__name__}: {error}"
-        ) from error
+            "is not the description of a task",
+            where=where,
+            expected=f"kind: one of {', '.join(map(str, KINDS))}",
+            found=repr(said),
+        )
+    fields = {name: item for name, item in value.items() if name != "kind"}
+    task = decode_at(kinds[said], fields, DataError, where=where, what="is not the description of a task")
+    for expected, found in contradictions(task):
+        raise DataError("is no task", where=where, expected=expected, found=found)
+    return task

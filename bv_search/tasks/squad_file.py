@@ -1,10 +1,10 @@
 """SQuAD's files: articles of paragraphs of questions, in JSON."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bv_search.document import Unreadable, load_json
 from bv_search.errors import DataError
 from bv_search.tasks.layout import SQUAD_COLUMNS, Layout
 from bv_search.tasks.record import Record, Records, read_text
@@ -24,15 +24,20 @@ def read_json(path: Path, layout: Layout) -> Records:
 def _parse(path: Path) -> Any:
     text = read_text(path)
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        torn = error.pos >= len(text.rstrip()) - 1 or error.msg.startswith("Unterminated")
+        return load_json(text)
+    except Unreadable as error:
+        known = error.line is not None
+        place = f" at character {error.position} of {len(text)}" if known else ""
         raise DataError(
-            "is truncated" if torn else "is not JSON",
+            "is truncated" if known and _is_torn(text, error) else "is not JSON",
             where=path,
             expected="JSON",
-            found=f"{error.msg} at character {error.pos} of {len(text)}",
+            found=f"{error.what}{place}",
         ) from error
+
+
+def _is_torn(text: str, error: Unreadable) -> bool:
+    return error.position >= len(text.rstrip()) - 1 or error.what.startswith("Unterminated")
 
 
 def _listed_records(path: Path, items: list[Any]) -> Iterator[Record]:
@@ -71,7 +76,7 @@ def _items(path: Path, place: str, value: Any, name: str) -> list[Any]:
 
 def _item(path: Path, place: str, value: Any, name: str, kind: type | tuple[type, ...]) -> Any:
     item = value.get(name) if isinstance(value, dict) else None
-    if not isinstance(item, kind):
+    if not isinstance(item, kind) or isinstance(item, bool):
         if not isinstance(value, dict):
             found = type(value).__name__
         elif name in value:

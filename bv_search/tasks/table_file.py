@@ -2,14 +2,15 @@
 
 import csv
 import io
-import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bv_search.document import Unreadable, check_plain, load_json
 from bv_search.errors import DataError
 from bv_search.tasks.layout import Layout
 from bv_search.tasks.record import Record, Records, read_text
@@ -20,6 +21,8 @@ def read_tsv(path: Path, layout: Layout) -> Records:
     lines = read_text(path).replace("\r\n", "\n").rstrip("\n").split("\n")
     first = tuple(lines[0].split("\t"))
     headed = not layout.header or layout.columns_in(first) is not None
+    if headed:
+        refuse_twice(path, first)
     return Records(columns=first if headed else layout.header, each=_tsv_records(path, lines, layout, headed))
 
 
@@ -41,6 +44,7 @@ def _tsv_records(path: Path, lines: list[str], layout: Layout, headed: bool) -> 
 def read_csv(path: Path, layout: Layout) -> Records:
     reader = csv.reader(io.StringIO(read_text(path), newline=""))
     columns = tuple(_next_line(path, reader) or ())
+    refuse_twice(path, columns)
     return Records(columns=columns, each=_csv_records(path, reader, columns))
 
 
@@ -75,11 +79,10 @@ def read_jsonl(path: Path, layout: Layout) -> Records:
 
 def _object(path: Path, number: int, line: str) -> dict[str, Any]:
     try:
-        value = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise DataError(
-            "is not JSON", where=f"{path} line {number}", found=f"{error.msg} at column {error.colno}"
-        ) from error
+        value = load_json(line)
+    except Unreadable as error:
+        found = error.what if error.line is None else f"{error.what} at column {error.column}"
+        raise DataError("is not JSON", where=f"{path} line {number}", found=found) from error
     if not isinstance(value, dict):
         raise DataError(
             "is not a row",
@@ -94,13 +97,20 @@ def shared_columns(records: list[Record]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for record in records for name in record.values))
 
 
+def refuse_twice(path: Path, columns: Sequence[str]) -> None:
+    """Of two columns of one name nobody knows which is meant."""
+    if len(set(columns)) < len(columns):
+        twice = next(name for name, count in Counter(columns).items() if count > 1)
+        raise DataError(f"the column {twice!r} stands twice", where=path, expected="a name for each column")
+
+
 def read_parquet(path: Path, layout: Layout) -> Records:
+    check_plain(path, DataError)
     try:
         with pq.ParquetFile(path) as file:
+            refuse_twice(path, file.schema_arrow.names)
             table = file.read()
         table.validate(full=True)  # text that is not UTF-8 is said here, not in the middle of the rows
-    except FileNotFoundError as error:
-        raise DataError("does not exist", where=path) from error
     except (OSError, pa.ArrowException) as error:
         what = "is empty" if path.stat().st_size == 0 else "is damaged"
         raise DataError(what, where=path, expected="a Parquet file", found=str(error)[:80]) from error

@@ -1,10 +1,10 @@
 """Targets: what a record says is right, read strictly. None means that nobody has said."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bv_search.document import Unreadable, load_json
 from bv_search.tasks.row import Answer
 
 NEARBY = 2  # characters by which published answers are known to be misplaced
@@ -59,8 +59,8 @@ def read_answers(value: object, passage: str) -> tuple[Answer, ...] | None:
     """Answers as SQuAD's files have them (a list of objects) or as the Hub does (an object of lists)."""
     if isinstance(value, str):
         try:
-            value = json.loads(value) if value.strip() else None
-        except json.JSONDecodeError as error:
+            value = load_json(value) if value.strip() else None
+        except Unreadable as error:
             raise TargetError("answers are not JSON", _EXPECTED, value) from error
     if value is None:
         return None

@@ -42,6 +42,26 @@ class Votes:
             return list(values)
         return np.split(values, np.cumsum(self.lengths)[:-1])
 
+    def truth(self, labels_ND: np.ndarray, kind: Kind) -> np.ndarray:
+        """truth_ND: what it gives to the truth of each window. That of a mean is the mean of its members'.
+
+        The probability of the class, or of start and end; of a value, how far off it is.
+        """
+        if kind is Kind.REGRESSION:
+            return np.asarray(self.values - labels_ND)
+        at_ND = labels_ND.astype(np.int64)
+        if self.lengths is None:
+            return np.take_along_axis(self.values, at_ND, axis=1)
+        starts_N = np.cumsum(self.lengths) - self.lengths
+        return np.asarray(self.values[starts_N[:, None] + at_ND, [0, 1]])
+
+
+def loss_of(truth_ND: np.ndarray, kind: Kind) -> float:
+    """Of what is given to the truth: the mean squared error, or the mean logarithm of 1 / probability."""
+    if kind is Kind.REGRESSION:
+        return float(np.square(truth_ND).mean())
+    return float(-np.log(np.maximum(truth_ND, TINY)).mean())
+
 
 def mean_of(votes: Sequence[Votes], weights: Sequence[float] | None = None) -> Votes:
     weights = weights or [1.0] * len(votes)

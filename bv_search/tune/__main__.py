@@ -35,6 +35,7 @@ EXAMPLES = """
 """
 
 LONGEST_NAME = 200  # bytes; a disk takes 255, some of them for what a folder is called while it is made
+MOST_UNITS = 1e6  # of a time: hours, minutes or seconds
 UNITS = {"s": 1, "m": 60, "h": 3600}
 
 
@@ -293,7 +294,7 @@ def score(text: str) -> float:
 
 def duration(text: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
-    if not match or float(match[1]) <= 0:
+    if not match or not 0 < float(match[1]) <= MOST_UNITS:
         raise ArgumentTypeError(f"expected a time such as 90s, 30m or 2h; found {text!r}")
     return float(match[1]) * UNITS[match[2]]
 

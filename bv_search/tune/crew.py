@@ -1,7 +1,7 @@
 """The crew: scan workers, who gets which job, and what comes back."""
 
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -10,7 +10,8 @@ from typing import Any, Self
 import ray
 from ray.exceptions import OutOfMemoryError, RayActorError, RayError, RayTaskError
 
-from bv_search.errors import EncoderError, OutputError, StoreError
+from bv_search.cluster import machines
+from bv_search.errors import BvError, EncoderError, OutputError, StoreError
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.choice import Rates
 from bv_search.tune.scan_worker import Reading, ScanWorker
@@ -69,6 +70,7 @@ class Crew:
         self._stillborn = 0  # in a row
         self._idle: deque[Any] = deque()
         self._running: dict[Any, tuple[Any, Job, float]] = {}
+        self._busy: dict[str, float] = defaultdict(float)
 
     def capacity(self, configs: Sequence[TrialConfig]) -> int:
         """Heads that fit into the memory of every worker; all are idle."""
@@ -92,6 +94,10 @@ class Crew:
             with suppress(RayError):
                 peaks.append(ray.get(worker.peak_memory.remote()))
         return max(peaks)
+
+    def busy(self) -> dict[str, float]:
+        """Seconds that a worker was at each method, on average."""
+        return {method: seconds / self.size for method, seconds in self._busy.items()}
 
     @property
     def idle(self) -> int:
@@ -140,6 +146,8 @@ class Crew:
             patience = PATIENCE_SECONDS if wait is None and self._starting else wait
             first, _ = ray.wait(waited, num_returns=1, timeout=patience)
             self._tell_of_newcomers()
+            if not first and not machines():
+                raise BvError("no machine of the Ray cluster is left", do="resume the run once there is one")
             if first:
                 return list(ray.wait(waited, num_returns=len(waited), timeout=0)[0])
             if wait is not None:
@@ -182,7 +190,9 @@ class Crew:
         except RayError as error:  # the worker is gone, or its machine, or Ray ended it to save memory
             self._replace(worker)
             result = Lost(reason=f"its scan worker died: {_cause(error)}", worker_died=True)
-        return Ended(job=job, result=result, seconds=time.monotonic() - begun)
+        seconds = time.monotonic() - begun
+        self._busy[job.method] += seconds
+        return Ended(job=job, result=result, seconds=seconds)
 
     def _ask(self, references: Any) -> Any:
         """Their answers. What cannot be read is no fault of a head's, nor of the worker that says so."""

@@ -1,25 +1,27 @@
 """The desk: takes parked heads in, sends packs out to the scan workers, writes down what comes back."""
 
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
 from bv_search.command import Progress
-from bv_search.run.trial import DONE, STOPPED
+from bv_search.run.trial import DONE, FAILED, STOPPED
 from bv_search.scan.checks import Check
 from bv_search.scan.ladder import LadderRung
 from bv_search.scan.outcome import Diverged, Final, Outcome, Start
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.budget import Budget
 from bv_search.tune.crew import Crew, Job, Lost
+from bv_search.tune.halving import Halving
 from bv_search.tune.pool import Order, Pool, Waiting
 from bv_search.tune.recorder import Recorder
 from bv_search.tune.resume import Past
-from bv_search.tune.rungs import Rungs
-from bv_search.tune.thin_trial import FAILURE, TRIAL, News
+from bv_search.tune.round import Round
+from bv_search.tune.thin_trial import FAILURE, GOES_ON, TRIAL, News
 
+SCORING = "scoring"  # the event that notes which heads are scored together
 ATTEMPTS = 2  # a single head that takes so many processes down with it is to blame
 
 
@@ -45,7 +47,7 @@ class Desk:
         *,
         crew: Crew,
         pool: Pool,
-        rungs: Rungs,
+        halving: Halving,
         recorder: Recorder,
         progress: Progress,
         total: int,
@@ -53,7 +55,9 @@ class Desk:
     ) -> None:
         self._crew = crew
         self._pool = pool
-        self._rungs = rungs
+        self._rungs = halving.rungs
+        self._halving = halving
+        self._round = Round()
         self._recorder = recorder
         self._progress = progress
         self._total = total
@@ -66,19 +70,30 @@ class Desk:
         self._failed: set[str] = set()
         self._orphaned: Counter[str] = Counter()
         self._climbs: list[Climb] = []  # that wait for an idle worker
-        self.scan_seconds = 0.0
 
-    def known(self, past: Past) -> None:
-        """A trial of an earlier session: where its head stands, and whether its training is over."""
-        self._configs[past.trial] = past.typed_config
-        self._positions[past.trial] = past.position
-        if past.has_learned:
-            self._learned.add(past.trial)
-        if past.status:
-            self._halted[past.trial] = past.status
+    def recall(self, past: Past) -> None:
+        """A trial of an earlier session: what its head was worth, where it stands, whether it is over."""
+        if past.status != FAILED and not past.finished:
+            self._configs[past.trial] = past.typed_config
+            self._positions[past.trial] = past.position
+            if past.has_learned:
+                self._learned.add(past.trial)
+            if past.status:
+                self._halted[past.trial] = past.status
+        for position, found in past.found:
+            done = past.has_learned and position == past.position
+            self._halving.hear(past.trial, past.typed_config, found, position=position, done=done)
 
-    def config(self, trial: str) -> TrialConfig:
-        return self._configs[trial]
+    def complete(self, orders: Sequence[Order], found: Mapping[str, Check]) -> None:
+        """A round of an earlier session, of which these were not in: they go as they would have gone then."""
+        self._round = Round(orders, found)
+        while self._crew.running or (self._round.has_orders and not self._budget.is_spent):
+            if not self._budget.is_spent:
+                self._send_orders()
+            self.collect(wait=None)
+        self._round.give_up()
+        self._record_verdicts(self._judge())
+        self._round = Round()  # nobody waits for news of it
 
     def park(self, trial: str, config: Mapping[str, Any]) -> None:
         if trial not in self._configs:
@@ -87,11 +102,6 @@ class Desk:
         del self._orphaned[trial]
         self._wait(trial)
 
-    def news(self, trial: str, found: Check) -> News:
-        """What its trial is to report: what its head is worth where it stands."""
-        where = {"position": self._positions[trial], "done": self._is_done(trial)}
-        return {"score": found.score, "loss": found.loss, "rows": found.rows, **where}
-
     def climb(self, rungs: Sequence[LadderRung]) -> None:
         """Have the rungs solved, beside whatever else comes first."""
         heads = tuple(Start(trial=rung.trial, config=rung.config) for rung in rungs)
@@ -99,25 +109,15 @@ class Desk:
         self._climbs.append(Climb(heads=heads))
         self._send_climbs()
 
-    def halt(self, trial: str) -> None:
-        """Its training is over: it came to its end, or was stopped with what it has learned.
-
-        One that has learned nothing yet is begun by a resumed session.
-        """
-        if self._positions.get(trial) and trial not in self._failed:
-            status = DONE if self._is_done(trial) else STOPPED
-            is_cut = status == STOPPED and self._budget.is_spent
-            self._recorder.halted(trial, status, is_cut=is_cut)
-            self._halted[trial] = status
-            if not is_cut:
-                self._budget.count(trial, self._configs[trial])
-
     def fail(self, trial: str, reason: str) -> None:
         if trial not in self._failed:
-            self._failed.add(trial)
             self._recorder.failed(trial, reason)
-            if trial in self._configs:
-                self._budget.count(trial, self._configs[trial])
+            self._has_failed(trial)
+
+    def _has_failed(self, trial: str) -> None:
+        self._failed.add(trial)
+        if trial in self._configs:
+            self._budget.count(trial, self._configs[trial])
 
     def loses_process(self, trial: str) -> bool:
         """Whether its head goes on in another one: it has not failed, and the last one got somewhere."""
@@ -127,25 +127,29 @@ class Desk:
         return trial not in self._failed
 
     def halt_all(self) -> None:
-        """The time is up: heads that have learned something stay as they are, and are scored."""
-        for trial in self._positions:
-            if trial not in self._halted:
-                self.halt(trial)
+        """The time is up: heads that have learned something stay as they are, and are scored.
+
+        One that has learned nothing yet is begun by a resumed session.
+        """
+        left = [trial for trial in sorted(self._positions) if trial not in self._halted]
+        left = [trial for trial in left if self._positions[trial] and trial not in self._failed]
+        statuses = {trial: DONE if self._is_done(trial) else STOPPED for trial in left}
+        cut = {t for t, status in statuses.items() if status == STOPPED and self._budget.is_spent}
+        self._record_verdicts(statuses, cut)
 
     def leave(self, trial: str) -> None:
         """Nothing more is learned in this session, by a head that may wait for its next segment."""
         self._pool.drop(trial)
 
     def dispatch(self, *, all_are_in: bool) -> None:
-        """Give idle workers full packs, or shares of whatever waits once no more can come."""
+        """Begin a round, once no more heads can come, and none is on its way."""
         self._send_climbs()
-        while self._crew.idle and not self._budget.is_spent:
-            order = self._pool.next_share(self._crew.idle) if all_are_in else self._pool.next_full()
-            if order is None:
-                return
-            heads = [self._head(waiting) for waiting in order.heads]
-            arguments = heads, order.stop, order.score, self._budget.left
-            self._crew.submit(Job(method="segment", arguments=arguments, about=order))
+        if self._budget.is_spent:
+            return
+        if all_are_in and self._round.is_in and (orders := self._pool.next_round(self._crew.size)):
+            self._recorder.began_round(orders)
+            self._round = Round(orders)
+        self._send_orders()
 
     def drain(self) -> None:
         """Wait for the segments under way: what they learned is not thrown away."""
@@ -154,6 +158,9 @@ class Desk:
         while self._crew.running or self._climbs:
             self._send_climbs()
             self.collect(wait=None)
+        if not self._round.is_in:
+            self._round.give_up()
+            self._record_verdicts(self._judge())
 
     def collect(self, *, wait: float | None = 0.0) -> dict[str, News]:
         """What trials have to hear: scores of heads that came to a stop of theirs, and failures.
@@ -165,13 +172,12 @@ class Desk:
             if isinstance(end.job.about, Climb):
                 self._climbed(end.job.about, end.result)
                 continue
-            order: Order = end.job.about
-            self.scan_seconds += end.seconds
             if isinstance(end.result, Lost):
-                news |= self._lost(order, end.result)
+                self._lost(end.job.about, end.result)
             else:
-                for outcome in end.result:
-                    news |= self._ended(outcome, order, end.seconds / len(order.heads))
+                self._came(end.result, end.seconds)
+            if self._round.is_in:
+                news |= self._news()
         self._recorder.mirror()
         self._show()
         return news
@@ -179,8 +185,7 @@ class Desk:
     def finish(self, pack: int) -> None:
         """Answers of every head whose training is over, in packs, on all workers."""
         left = self._unscored()
-        share = min(pack, ceil(len(left) / self._crew.size) or 1)
-        waiting = deque(Scoring(trials=left[n : n + share]) for n in range(0, len(left), share))
+        waiting = deque(Scoring(trials=trials) for trials in self._scorings(left, pack))
         while waiting or self._crew.running:
             self._progress.update(f"scored {len(left) - len(self._unscored())} of {len(left)} heads")
             while waiting and self._crew.idle:
@@ -190,17 +195,23 @@ class Desk:
             for end in self._crew.finished(wait=None):
                 waiting.extend(self._scored(end.job.about, end.result))
 
+    def _scorings(self, left: list[str], pack: int) -> list[list[str]]:
+        """Packs that an earlier session noted and did not live to score; then all others."""
+        noted = self._recorder.packs_left(SCORING, left)
+        others = [trial for trial in left if not any(trial in trials for trials in noted)]
+        share = min(pack, ceil(len(others) / self._crew.size) or 1)
+        new = [others[n : n + share] for n in range(0, len(others), share)]
+        if new:
+            self._recorder.noted(SCORING, noted + new)
+        return noted + new
+
     def _unscored(self) -> list[str]:
-        return [trial for trial in self._halted if trial not in self._failed]
+        return [trial for trial in sorted(self._halted) if trial not in self._failed]
 
     def _scored(self, scoring: Scoring, result: list[Final | Diverged] | Lost) -> list[Scoring]:
         """What is to be scored again: together once more, if a worker died, or else apart."""
         if not isinstance(result, Lost):
-            for final in result:
-                if isinstance(final, Diverged):
-                    self.fail(final.trial, str(final))
-                else:
-                    self._record_final(final)
+            self._record_finals(result)
             return []
         if result.worker_died and scoring.losses + 1 < ATTEMPTS:
             return [replace(scoring, losses=scoring.losses + 1)]
@@ -209,8 +220,15 @@ class Desk:
         self.fail(scoring.trials[0], result.reason)
         return []
 
-    def _record_final(self, final: Final) -> None:
-        self._recorder.finished(final, self._configs[final.trial], self._halted.pop(final.trial))
+    def _record_finals(self, finals: Sequence[Final | Diverged]) -> None:
+        """Rungs of the ladder that were solved had no way to go, and are done."""
+        self._recorder.finished(
+            [(final, self._configs[final.trial], self._halted.get(final.trial, DONE)) for final in finals]
+        )
+        for final in finals:
+            self._halted.pop(final.trial, None)
+            if isinstance(final, Diverged):
+                self._has_failed(final.trial)
 
     def _send_climbs(self) -> None:
         while self._climbs and self._crew.idle:
@@ -220,11 +238,9 @@ class Desk:
     def _climbed(self, climb: Climb, result: list[Final | Diverged] | Lost) -> None:
         """A worker that died was not to blame the first time."""
         if not isinstance(result, Lost):
+            self._record_finals(result)
             for final in result:
-                if isinstance(final, Diverged):
-                    self.fail(final.trial, str(final))
-                else:
-                    self._recorder.finished(final, self._configs[final.trial], DONE)
+                if isinstance(final, Final):
                     self._budget.hear(final.trial, final.select.score)
         elif result.worker_died and climb.losses + 1 < ATTEMPTS:
             self._climbs.append(replace(climb, losses=climb.losses + 1))
@@ -254,37 +270,100 @@ class Desk:
             return Start(trial=waiting.trial, config=waiting.config)
         return self._recorder.state(waiting.trial, waiting.position)
 
-    def _ended(self, outcome: Outcome, order: Order, seconds: float) -> dict[str, News]:
-        trial = outcome.trial
-        if outcome.failure is not None:
-            return {trial: self._failure(trial, outcome.failure)}
-        self._positions[trial] = outcome.position
-        self._recorder.segment(outcome, seconds)
-        if outcome.has_learned:
-            self._learned.add(trial)
-        if outcome.found is None:
-            self._wait(trial)
-            return {}
-        score = outcome.found.score
-        self._best = score if self._best is None else max(score, self._best)
-        self._budget.hear(trial, score)
-        return {trial: self.news(trial, outcome.found)}
+    def _send_orders(self) -> None:
+        while self._crew.idle and self._round.has_orders:
+            order = self._round.next_order()
+            heads = [self._head(waiting) for waiting in order.heads]
+            arguments = heads, order.stop, order.score, self._budget.left
+            self._crew.submit(Job(method="segment", arguments=arguments, about=order))
 
-    def _lost(self, order: Order, lost: Lost) -> dict[str, News]:
+    def _came(self, outcomes: Sequence[Outcome], seconds: float) -> None:
+        """What became of a pack, and, where it was the last of a round, of all its heads: on one line.
+
+        Of a trial that has failed meanwhile, nothing counts.
+        """
+        late = [outcome for outcome in outcomes if outcome.trial in self._failed]
+        for outcome in late:
+            self._round.came(outcome.trial, None)
+        outcomes = [outcome for outcome in outcomes if outcome not in late]
+        for outcome in outcomes:
+            if outcome.failure is not None:
+                self._round.failed(outcome.trial, outcome.failure)
+                continue
+            self._positions[outcome.trial] = outcome.position
+            if outcome.has_learned:
+                self._learned.add(outcome.trial)
+            self._round.came(outcome.trial, outcome.found)
+            if outcome.found is None:
+                self._wait(outcome.trial)
+        over = self._judge() if self._round.is_in else {}
+        if outcomes:
+            self._recorder.segment(outcomes, seconds, over)
+        elif over:
+            self._recorder.halted(over, ())
+        for outcome in outcomes:
+            if outcome.failure is not None:
+                self._has_failed(outcome.trial)
+        self._are_over(over)
+
+    def _judge(self) -> dict[str, str]:
+        """Whose training is over, once all of a round have been heard: at its end, or stopped there."""
+        found = {trial: self._round.found[trial] for trial in sorted(self._round.found)}
+        for trial, check in found.items():
+            self._best = check.score if self._best is None else max(check.score, self._best)
+            self._budget.hear(trial, check.score)
+            config, position, is_done = self._configs[trial], self._positions[trial], self._is_done(trial)
+            self._halving.hear(trial, config, check, position=position, done=is_done)
+        ends = {trial: self._end(trial) for trial in found}
+        return {trial: end for trial, end in ends.items() if end is not None}
+
+    def _end(self, trial: str) -> str | None:
+        """How its training ended where it stands, if it did."""
+        if self._is_done(trial):
+            return DONE
+        return None if self._halving.goes_on(trial, self._positions[trial]) else STOPPED
+
+    def _record_verdicts(self, statuses: Mapping[str, str], cut: Collection[str] = ()) -> None:
+        if statuses:
+            self._recorder.halted(statuses, cut)
+        self._are_over(statuses, cut)
+
+    def _are_over(self, statuses: Mapping[str, str], cut: Collection[str] = ()) -> None:
+        self._halted |= statuses
+        for trial in statuses:
+            if trial not in cut:
+                self._budget.count(trial, self._configs[trial])
+
+    def _news(self) -> dict[str, News]:
+        """What trials of a round that has been judged are to report; once."""
+        failed: dict[str, News] = {
+            trial: {FAILURE: reason, "done": True} for trial, reason in self._round.failures.items()
+        }
+        told = {
+            trial: {
+                "score": found.score,
+                "loss": found.loss,
+                "rows": found.rows,
+                "done": self._is_done(trial),
+                GOES_ON: trial not in self._halted,
+            }
+            for trial, found in self._round.found.items()
+        }
+        self._round = Round()
+        return failed | told
+
+    def _lost(self, order: Order, lost: Lost) -> None:
         """Heads are as they were before the segment: try again, apart if it cannot be done together."""
-        again = Order(heads=order.heads, stop=order.stop, score=order.score, losses=order.losses + 1)
+        again = replace(order, losses=order.losses + 1)
         if lost.worker_died and again.losses < ATTEMPTS:
             self._progress.say(f"a segment of {len(order.heads)} heads is repeated: {lost.reason}")
-            self._pool.retry(again)
-            return {}
-        if len(order.heads) > 1:
+            self._round.retry(again)
+        elif len(order.heads) > 1:
             self._progress.say(f"a segment of {len(order.heads)} heads is taken apart: {lost.reason}")
-            for half in order.halves():
-                self._pool.retry(half)
-            return {}
-        trial = order.heads[0].trial
-        return {trial: self._failure(trial, lost.reason)}
-
-    def _failure(self, trial: str, reason: str) -> News:
-        self.fail(trial, reason)
-        return {FAILURE: reason, "done": True}
+            self._round.retry(*order.halves())
+        else:
+            (trial,) = order.trials
+            self.fail(trial, lost.reason)
+            self._round.failed(trial, lost.reason)
+            if self._round.is_in:
+                self._record_verdicts(self._judge())

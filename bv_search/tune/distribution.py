@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from bv_search.errors import SpaceError, UnknownName
 
+MOST_STEPS = 1_000_000_000
 Value = int | float
 
 
@@ -159,6 +160,8 @@ def _quniform(value: Any, where: str) -> QUniform:
     low, high, step = _bounds(value, ("low", "high", "step"), where)
     if step <= 0:
         raise SpaceError("bad step", where=where, expected="a number above 0", found=step)
+    if (high - low) / step > MOST_STEPS:
+        raise SpaceError("bad step", where=where, expected=f"at most {MOST_STEPS:,} of them", found=step)
     if any(_as_written(bound) % _as_written(step) for bound in (low, high)):
         raise SpaceError(
             "bad bounds", where=where, expected=f"multiples of the step {step}", found=f"[{low}, {high}]"

@@ -38,6 +38,7 @@ from bv_search.tune.study import (
 )
 
 BERT_LARGE_PARAMETERS = 335_141_888  # what `percent` is of, where a shape stands in for a store
+MOST_LAYERS, WIDEST = 1_000, 1 << 17
 LISTED = 40  # heads shown as text
 
 
@@ -122,8 +123,13 @@ def dry_run(config: TuneConfig, shape: str | None) -> DryRun:
 def find_shape(text: str, heads: Sequence[HeadConfig]) -> HeadShape:
     """LxH in place of a store: of spans where every head answers for tokens, else of two classes."""
     layers, cross, width = text.partition("x")
-    if not cross or not layers.isdecimal() or not width.isdecimal() or 0 in (int(layers), int(width)):
-        raise UserError("bad --shape", expected="LAYERSxWIDTH, such as 25x1024", found=repr(text))
+    few = all(part.isdecimal() and len(part) < 8 for part in (layers, width))
+    if not cross or not few or not (0 < int(layers) <= MOST_LAYERS and 0 < int(width) <= WIDEST):
+        raise UserError(
+            "bad --shape",
+            expected="LAYERSxWIDTH, such as 25x1024",
+            found=repr(text),
+        )
     spans = HeadShape(layers=int(layers), width=int(width), outputs=2, per_token=True)
     classes = replace(spans, per_token=False)
     shape = spans if all(fits(head, spans) for head in heads) else classes

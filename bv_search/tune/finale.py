@@ -11,11 +11,13 @@ from math import ceil
 from bv_search.command import Progress
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
-from bv_search.scan.outcome import Diverged, Finalist
+from bv_search.scan.outcome import Finalist
 from bv_search.tune.crew import Crew, Ended, Job, Lost
 from bv_search.tune.desk import ATTEMPTS
 from bv_search.tune.recorder import Recorder
 from bv_search.tune.resume import Past, read_past
+
+FINALE = "finale"  # the event that notes which heads learn together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +51,6 @@ class Finale:
         self._crew = crew
         self._recorder = recorder
         self._progress = progress
-        self.scan_seconds = 0.0
 
     def play(self, finalists: list[Finalist], room: int) -> None:
         """In packs on all workers, each of which has room for so many copies."""
@@ -57,29 +58,32 @@ class Finale:
             return
         copies = finalists[0].copies
         self._progress.say(f"finale: {len(finalists)} heads learn from all rows, {copies} copies of each")
-        share = min(max(1, room // copies), ceil(len(finalists) / self._crew.size))
-        packs = (finalists[n : n + share] for n in range(0, len(finalists), share))
-        waiting = deque(Pack(finalists=tuple(pack)) for pack in packs)
+        waiting = deque(self._packs({each.trial: each for each in finalists}, room // copies))
         while waiting or self._crew.running:
             while waiting and self._crew.idle:
                 pack = waiting.popleft()
                 self._crew.submit(Job(method="finale", arguments=(pack.finalists,), about=pack))
             for end in self._crew.finished(wait=None):
-                self.scan_seconds += end.seconds
                 waiting.extend(self._ended(end))
             self._recorder.mirror()
+
+    def _packs(self, finalists: dict[str, Finalist], room: int) -> list[Pack]:
+        """Those that an earlier session noted and did not live to end; then all others."""
+        noted = self._recorder.packs_left(FINALE, finalists)
+        others = [trial for trial in finalists if not any(trial in pack for pack in noted)]
+        share = min(max(1, room), ceil(len(others) / self._crew.size) or 1)
+        new = [others[n : n + share] for n in range(0, len(others), share)]
+        if new:
+            self._recorder.noted(FINALE, noted + new)
+        return [Pack(finalists=tuple(finalists[trial] for trial in pack)) for pack in noted + new]
 
     def _ended(self, end: Ended) -> list[Pack]:
         """What is to be tried again: together once more, if a worker died, or else apart."""
         pack: Pack = end.job.about
         if isinstance(end.result, Lost):
             return self._again(pack, end.result)
-        seconds = end.seconds / len(pack.finalists)
-        for finalist, encore in zip(pack.finalists, end.result, strict=True):
-            if isinstance(encore, Diverged):
-                self._recorder.encore_failed(finalist.trial, str(encore))
-            else:
-                self._recorder.encore(encore, finalist.config, seconds)
+        configs = [finalist.config for finalist in pack.finalists]
+        self._recorder.encores(list(zip(end.result, configs, strict=True)), end.seconds)
         return []
 
     def _again(self, pack: Pack, lost: Lost) -> list[Pack]:

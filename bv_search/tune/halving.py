@@ -7,26 +7,20 @@ first, it kept one of 32; told worst first, all. Here a rung knows all their sco
 from collections import defaultdict
 from collections.abc import Collection
 from math import ceil
-from typing import Any
-
-from ray.tune.experiment import Trial
-from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 from bv_search.scan.checks import Check
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.rungs import REDUCTION, Rivals, Rungs
-from bv_search.tune.thin_trial import TRIAL
 
 Place = tuple[Rivals, int]
 
 
-class Halving(FIFOScheduler):
+class Halving:
     """Without rungs, every head goes on to its end."""
 
     def __init__(self, rungs: Rungs, spared: Collection[str] = ()) -> None:
         """`spared` go on to their end whatever they score, and are no measure for others."""
-        super().__init__()
-        self._rungs = rungs
+        self.rungs = rungs
         self._spared = frozenset(spared)
         self._rivals: dict[str, Rivals] = {}
         self._ranks: dict[Place, dict[str, tuple[float, float]]] = defaultdict(dict)
@@ -38,14 +32,10 @@ class Halving(FIFOScheduler):
         """
         if trial in self._spared:
             return
-        rivals = self._rivals[trial] = self._rungs.rivals(config)
-        for rung in self._rungs.of(config):
+        rivals = self._rivals[trial] = self.rungs.rivals(config)
+        for rung in self.rungs.of(config):
             if rung == position or (done and rung > position):
                 self._ranks[rivals, rung][trial] = found.rank
-
-    def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
-        goes_on = self.goes_on(trial.config[TRIAL], result["position"])
-        return str(TrialScheduler.CONTINUE if goes_on else TrialScheduler.STOP)
 
     def goes_on(self, trial: str, position: int) -> bool:
         """Of equal heads all or none."""

@@ -25,6 +25,10 @@ class Order:
     score: frozenset[str]  # trials that reach a stop of their own, and so need a score
     losses: int = 0  # how often it was lost with its worker
 
+    @property
+    def trials(self) -> list[str]:
+        return [head.trial for head in self.heads]
+
     def halves(self) -> tuple["Order", ...]:
         """What to try when the whole cannot be run: the heads apart, down to the one that is to blame."""
         middle = (len(self.heads) + 1) // 2
@@ -37,10 +41,9 @@ class Pool:
         self._rungs = rungs
         self._pack = pack
         self._waiting: dict[str, Waiting] = {}
-        self._retries: list[Order] = []
 
     def __len__(self) -> int:
-        return len(self._waiting) + sum(len(order.heads) for order in self._retries)
+        return len(self._waiting)
 
     def park(self, head: Waiting) -> None:
         self._waiting[head.trial] = head
@@ -49,34 +52,29 @@ class Pool:
         """The trial was ended from outside."""
         self._waiting.pop(trial, None)
 
-    def retry(self, order: Order) -> None:
-        self._retries.append(order)
+    def next_round(self, workers: int) -> list[Order]:
+        """What so many workers take of the heads that wait, once no more can come: an order each, or fewer.
 
-    def next_full(self) -> Order | None:
-        """A pack that is full, or one to be repeated."""
-        if self._retries:
-            return self._retries.pop()
-        group = self._full_group()
-        return self._take(group[: self._pack]) if group else None
-
-    def next_share(self, workers: int) -> Order | None:
-        """Once no more can come: what one of so many idle workers takes of the heads that go together.
-
-        The furthest go first. Were they to wait for others to come up, they would fill the generation, and a
-        search would have begun many heads and ended none.
+        A full pack goes, or else the furthest. Were they to wait for others to come up, they would fill the
+        generation, and a search would have begun many heads and ended none. Which heads go together depends
+        on where they stand alone, not on when they came there.
         """
-        if self._retries:
-            return self._retries.pop()
-        group = self._full_group() or next(iter(self._groups()), None)
-        return self._take(group[: min(self._pack, ceil(len(group) / workers))]) if group else None
+        orders: list[Order] = []
+        while len(orders) < workers and (group := self._next_group()):
+            share = ceil(len(group) / (workers - len(orders)))
+            orders.append(self._take(group[: min(self._pack, share)]))
+        return orders
 
-    def _full_group(self) -> list[Waiting] | None:
-        return next((group for group in self._groups() if len(group) >= self._pack), None)
+    def _next_group(self) -> list[Waiting] | None:
+        groups = self._groups()
+        full = (group for group in groups if len(group) >= self._pack)
+        return next(full, None) or next(iter(groups), None)
 
     def _groups(self) -> list[list[Waiting]]:
         """Heads that read the same rows next, the furthest first."""
         groups: dict[tuple[int, ...], list[Waiting]] = defaultdict(list)
-        for head in self._waiting.values():
+        for trial in sorted(self._waiting):
+            head = self._waiting[trial]
             groups[head.position, *self._own_data(head)].append(head)
         return [groups[key] for key in sorted(groups, reverse=True)]
 
@@ -91,8 +89,9 @@ class Pool:
         return (course.rows,) if head.position >= course.pass_length else (0,)
 
     def _take(self, heads: Sequence[Waiting]) -> Order:
+        """These, up to the first stop of one of them."""
         for head in heads:
-            del self._waiting[head.trial]
+            self.drop(head.trial)
         stop = self._common_stop(heads)
         due = [h.trial for h in heads if self._rungs.next_stop(h.position, h.config) == stop]
         return Order(heads=tuple(heads), stop=stop, score=frozenset(due))

@@ -1,26 +1,29 @@
 """What a search leaves behind: every event in the journal, every head's state and results in files."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from bv_search import files
 from bv_search.heads.config import HeadConfig
-from bv_search.run.folder import Run
+from bv_search.heads.folder import write_head
+from bv_search.run.folder import STATES, Run, check_file
+from bv_search.run.journal import Event
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.predictions import write_predictions
 from bv_search.run.trial import BAGGED, DONE, FAILED, SINGLE, encore_name
-from bv_search.scan.outcome import Answers, Encore, Final, Finished, Outcome
+from bv_search.scan.outcome import Answers, Diverged, Encore, Final, Finished, Outcome
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
+from bv_search.tune.pool import Order
+from bv_search.tune.resume import ROUND, Past
 
-STATES = "states"
-SELECT = "select.parquet"
+SELECT, TRAIN, REPORT = "select.parquet", "train.parquet", "report.parquet"  # of train out of fold
 DIGITS = 6  # of a score that is drawn
 MIRROR_SECONDS = 5.0
-LONGEST_SECONDS = 300.0  # between tries, while MLflow cannot be reached: each try holds the search up
+LONGEST_SECONDS = 300.0  # between tries, while MLflow cannot be reached
 
 
 class Recorder:
@@ -30,83 +33,141 @@ class Recorder:
         self._run = run
         self._store = store
         self._mirror = mirror
-        self._states = run.path / STATES
+        self._digests: dict[str, str] = {}  # of the states that heads are in
         self._mirrored = 0.0
         self._pause = MIRROR_SECONDS
+
+    def sweep(self, past: Sequence[Past]) -> None:
+        """Away with what an earlier session left behind when it was broken off, which no line names."""
+        named = {self._run.state_path(p.trial, p.position) for p in past if p.position and not p.finished}
+        self._digests = {each.trial: each.state for each in past if each.state is not None}
+        for path in [*self._all_states(), *self._run.path.rglob(files.PARTS)]:
+            if path not in named:
+                path.unlink(missing_ok=True)
 
     def suggested(self, trial: str, config: Mapping[str, Any], rung: str | None = None) -> None:
         """By the searcher, or as a rung of the ladder."""
         more = {} if rung is None else {"rung": rung}
-        self._append("suggest", trial, config=dict(config), **more)
+        self._run.journal.append({"event": "suggest", "trial": trial, "config": dict(config), **more})
 
-    def segment(self, outcome: Outcome, seconds: float) -> None:
-        """A head's state on the disk, then the event that makes it count, then the old state gone."""
-        assert outcome.state is not None
-        files.write_bytes(self._state_path(outcome.trial, outcome.position), outcome.state)
-        self._append(
-            "segment",
-            outcome.trial,
-            position=outcome.position,
-            rows=outcome.rows,
-            found=None if outcome.found is None else asdict(outcome.found),
-            checks=[asdict(check) for check in outcome.checks],
-            has_learned=outcome.has_learned,
-            seconds=seconds,
-        )
-        self._forget_states(outcome.trial, keep=outcome.position)
+    def began_round(self, orders: Sequence[Order]) -> None:
+        """Who goes together, before they go: where this is broken off, they go so once more."""
+        said = [{"trials": o.trials, "stop": o.stop, "score": sorted(o.score)} for o in orders]
+        self._run.journal.append({"event": ROUND, "orders": said})
+
+    def segment(self, outcomes: Sequence[Outcome], seconds: float, over: Mapping[str, str]) -> None:
+        """A pack's states on the disk, then the line that makes them count, then the old states gone.
+
+        With it, of all of its round whose training is over, how it ended.
+        """
+        trained = [outcome for outcome in outcomes if outcome.state is not None]
+        for outcome in trained:
+            files.write_bytes(self._run.state_path(outcome.trial, outcome.position), outcome.state or b"")
+            self._digests[outcome.trial] = files.digest_bytes(outcome.state or b"")
+        ends = [_failure(o.trial, o.failure) for o in outcomes if o.failure is not None]
+        share = seconds / len(outcomes)
+        segments = [_segment(outcome, share, self._digests[outcome.trial]) for outcome in trained]
+        self._run.journal.append(*segments, *ends, *_halts(over))
+        for outcome in outcomes:
+            self._forget_states(outcome.trial, keep=None if outcome.state is None else outcome.position)
 
     def state(self, trial: str, position: int) -> bytes:
-        return self._state_path(trial, position).read_bytes()
+        """As it was written."""
+        path = self._run.state_path(trial, position)
+        check_file(path, self._digests.get(trial))
+        return path.read_bytes()
 
-    def halted(self, trial: str, status: str, *, is_cut: bool) -> None:
-        """Its training is over, or cut short by the end of the search; only its answers are to be made."""
-        self._append("halt", trial, status=status, cut=is_cut)
+    def halted(self, statuses: Mapping[str, str], cut: Collection[str]) -> None:
+        """Their training is over, or cut short by the end of the search; only answers are to be made."""
+        self._run.journal.append(*_halts(statuses, cut))
 
     def failed(self, trial: str, reason: str) -> None:
-        self._append("finish", trial, status=FAILED, reason=reason)
+        self._run.journal.append(_failure(trial, reason))
         self._forget_states(trial)
 
-    def finished(self, final: Final, config: TrialConfig, status: str) -> None:
+    def finished(self, pack: Sequence[tuple[Final | Diverged, TrialConfig, str]]) -> None:
+        """What they leave on the disk, then the line that makes all of it count."""
+        ends = [
+            _failure(final.trial, str(final))
+            if isinstance(final, Diverged)
+            else self._finish(final, config, status)
+            for final, config, status in pack
+        ]
+        self._run.journal.append(*ends)
+        for final, _, _ in pack:
+            self._forget_states(final.trial)
+
+    def _finish(self, final: Final, config: TrialConfig, status: str) -> Event:
         folder = self._write_head(final.trial, self._head_json(final, config), final)
         write_predictions(folder / SELECT, final.select.ids, final.select.logits)
-        self._append(
-            "finish",
-            final.trial,
-            status=status,
-            score=final.select.score,
-            loss=final.select.loss,
-            draws=[round(score, DIGITS) for score in final.select.draws],
-            parameters=final.parameters,
-            report=_report_json(final.report),
-        )
-        self._forget_states(final.trial)
+        if final.train is not None:
+            write_predictions(folder / TRAIN, final.train.ids, final.train.logits)
+        return {
+            "event": "finish",
+            "trial": final.trial,
+            "status": status,
+            "score": final.select.score,
+            "loss": final.select.loss,
+            "draws": [round(score, DIGITS) for score in final.select.draws],
+            "parameters": final.parameters,
+            "report": _report_json(final.report),
+            "files": self._run.trial_digests(final.trial),
+        }
 
-    def encore(self, encore: Encore, config: TrialConfig, seconds: float) -> None:
-        """Two heads by one event. On select they answer as their trial does: these rows they know."""
+    def noted(self, work: str, packs: Sequence[Sequence[str]]) -> None:
+        """Who goes together, before they go."""
+        self._run.journal.append({"event": work, "packs": [list(pack) for pack in packs]})
+
+    def packs_left(self, work: str, trials: Collection[str]) -> list[list[str]]:
+        """Of those that were noted last, what is still among these trials."""
+        noted = [event["packs"] for event in self._run.events() if event["event"] == work]
+        packs = [[trial for trial in pack if trial in trials] for pack in (noted[-1] if noted else [])]
+        return [pack for pack in packs if pack]
+
+    def encores(self, pack: Sequence[tuple[Encore | Diverged, TrialConfig]], seconds: float) -> None:
+        """Two heads of each, and one line for all of the pack."""
+        each = seconds / len(pack)
+        self._run.journal.append(
+            *[
+                _lost_encore(encore.trial, str(encore))
+                if isinstance(encore, Diverged)
+                else self._encore(encore, config, each)
+                for encore, config in pack
+            ]
+        )
+
+    def _encore(self, encore: Encore, config: TrialConfig, seconds: float) -> Event:
+        """On rows that choose they answer as their trial does: these they know."""
         made = {BAGGED: encore.bagged, SINGLE: encore.single}
-        answers = (self._run.trial_folder(encore.trial) / SELECT).read_bytes()
+        place = self._run.answers_folder(encore.trial)
+        answers = {name: (place / name).read_bytes() for name in (SELECT, TRAIN) if (place / name).exists()}
         for name, final in made.items():
             trial = encore_name(encore.trial, name)
             about = {**self._head_json(final, config), "trial": trial, "of": encore.trial}
-            files.write_bytes(self._write_head(trial, about, final) / SELECT, answers)
+            folder = self._write_head(trial, about, final)
+            for file, data in answers.items():
+                files.write_bytes(folder / file, data)
         finals = {
-            name: {"status": DONE, "parameters": final.parameters, "report": _report_json(final.report)}
+            name: {
+                "status": DONE,
+                "parameters": final.parameters,
+                "report": _report_json(final.report),
+                "files": self._run.trial_digests(encore_name(encore.trial, name)),
+            }
             for name, final in made.items()
         }
-        self._run.journal.append(
-            {"event": "encore", "of": encore.trial, "rows": encore.rows, "seconds": seconds, **finals}
-        )
+        return {"event": "encore", "of": encore.trial, "rows": encore.rows, "seconds": seconds, **finals}
 
     def encore_failed(self, trial: str, reason: str) -> None:
         """Its trial stays what it was."""
-        failed = {"status": FAILED, "reason": reason}
-        self._run.journal.append({"event": "encore", "of": trial, "rows": 0, "seconds": 0.0, BAGGED: failed})
+        self._run.journal.append(_lost_encore(trial, reason))
 
     def ended(self, seconds: Mapping[str, float], memory: Mapping[str, int], why: str | None) -> None:
+        """The last line: a session that lacks it is not over, and what is made here is made again."""
+        self._run.write_leaderboard()
         self._run.journal.append(
             {"event": "end", "seconds": dict(seconds), "memory": dict(memory), "why": why}
         )
-        self._run.write_leaderboard()
         self._mirror.close("FINISHED")
 
     def mirror(self) -> None:
@@ -116,23 +177,19 @@ class Recorder:
             self._pause = MIRROR_SECONDS if reached else min(2 * self._pause, LONGEST_SECONDS)
             self._mirrored = time.monotonic()
 
-    def _append(self, event: str, trial: str, **more: Any) -> None:
-        self._run.journal.append({"event": event, "trial": trial, **more})
-
-    def _state_path(self, trial: str, position: int) -> Path:
-        return self._states / f"{trial}-{position}.safetensors"
+    def _all_states(self, trial: str = "*") -> Iterator[Path]:
+        return (self._run.path / STATES).glob(f"{trial}-*.safetensors")
 
     def _forget_states(self, trial: str, keep: int | None = None) -> None:
-        for path in self._states.glob(f"{trial}-*.safetensors"):
-            if keep is None or path != self._state_path(trial, keep):
+        for path in self._all_states(trial):
+            if keep is None or path != self._run.state_path(trial, keep):
                 path.unlink(missing_ok=True)
 
     def _write_head(self, trial: str, about: Mapping[str, Any], final: Finished) -> Path:
         """And what it says on report."""
         folder = self._run.new_trial_folder(trial)
-        files.write_bytes(folder / "model.safetensors", final.weights)
-        files.write_json(folder / "config.json", about)
-        write_predictions(folder / "report.parquet", final.report.ids, final.report.logits)
+        write_head(folder, about, final.weights)
+        write_predictions(folder / REPORT, final.report.ids, final.report.logits)
         return folder
 
     def _head_json(self, final: Finished, config: TrialConfig) -> dict[str, Any]:
@@ -153,6 +210,41 @@ class Recorder:
             "layers": list(manifest.layers),
             "store": {"path": str(self._store.path), "digest": self._store.digest},
         }
+
+
+def _segment(outcome: Outcome, seconds: float, digest: str) -> Event:
+    return {
+        "event": "segment",
+        "trial": outcome.trial,
+        "position": outcome.position,
+        "rows": outcome.rows,
+        "found": None if outcome.found is None else asdict(outcome.found),
+        "checks": [asdict(check) for check in outcome.checks],
+        "has_learned": outcome.has_learned,
+        "seconds": seconds,
+        "state": digest,
+    }
+
+
+def _halts(statuses: Mapping[str, str], cut: Collection[str] = ()) -> list[Event]:
+    return [
+        {"event": "halt", "trial": trial, "status": status, "cut": trial in cut}
+        for trial, status in statuses.items()
+    ]
+
+
+def _failure(trial: str, reason: str) -> Event:
+    return {"event": "finish", "trial": trial, "status": FAILED, "reason": reason}
+
+
+def _lost_encore(trial: str, reason: str) -> Event:
+    return {
+        "event": "encore",
+        "of": trial,
+        "rows": 0,
+        "seconds": 0.0,
+        BAGGED: {"status": FAILED, "reason": reason},
+    }
 
 
 def _report_json(report: Answers) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def rerun(place: Path, trial: str, progress: Progress, *, memory: int | None = N
         threads=len(os.sched_getaffinity(0)),
     )
     final = _repeat(run, scanner, record, progress)
-    saved = run.trial_folder(trial) / "model.safetensors"
+    saved = run.head_folder(trial) / "model.safetensors"
     difference = _largest_difference(saved, final.weights) if isinstance(final, Finished) else None
     return Rerun(run=place, record=record, final=final, difference=difference)
 

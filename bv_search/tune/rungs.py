@@ -10,7 +10,8 @@ from bv_search.scan.trial import TrialConfig
 from bv_search.store.layout import MICRO_BATCH
 
 REDUCTION = 3  # one head of so many goes on
-FLOOR = 48  # steps: fewer do not tell heads apart
+FLOOR = 24  # steps before the first rung: three passes of the smallest stores …
+FLOOR_INSIDE = 48  # … and inside of the first pass: fewer do not tell heads apart
 
 Rivals = tuple[float, int | str]
 """What heads must have in common to be compared on the way: data fraction and passes."""
@@ -21,7 +22,7 @@ class Rungs:
     """A head's stops are the rungs below its own end, and that end."""
 
     windows: int  # of the train split
-    floor: int | None  # micro-batches before the first rung; None: there are no rungs
+    batch: int | None  # the largest, in micro-batches; None: there are no rungs
     at_borders: bool  # of courses alone, where a step takes a whole batch
 
     def course(self, config: TrialConfig) -> Course:
@@ -32,10 +33,10 @@ class Rungs:
 
     def of(self, config: TrialConfig) -> list[int]:
         """A pass, its thirds and its triples, as far as they lie between the first rung and the end."""
-        if self.floor is None:
+        if self.batch is None:
             return []
         course = self.course(config)
-        places = (self._snap(place, course) for place in _powers(course.pass_length, self.floor))
+        places = (self._snap(place, course) for place in _powers(course.pass_length, self.batch))
         rungs = []
         for place in places:
             if place >= course.end:
@@ -53,17 +54,16 @@ class Rungs:
         return place if begins or course.is_border(place) else course.next_border(place)
 
 
-def _powers(unit: int, floor: int) -> Iterator[int]:
+def _powers(unit: int, batch: int) -> Iterator[int]:
     """unit / 9, unit / 3, unit, 3 unit, 9 unit, …: all that reach the floor."""
     parts = 1
-    while ceil(unit / (parts * REDUCTION)) >= floor:
+    while ceil(unit / (parts * REDUCTION)) >= FLOOR_INSIDE * batch:
         parts *= REDUCTION
     places = (ceil(unit * REDUCTION**n / parts) for n in count())
-    return (place for place in places if place >= floor)
+    return (place for place in places if place >= FLOOR * batch)
 
 
 def plan_rungs(configs: Iterable[TrialConfig], windows: int, *, halving: bool, one_token: bool) -> Rungs:
     """For whatever heads a space can draw; none without a scheduler that would use them."""
     batch = max(config.training.batch for config in configs)
-    floor = FLOOR * batch // MICRO_BATCH if halving else None
-    return Rungs(windows=windows, floor=floor, at_borders=one_token)
+    return Rungs(windows=windows, batch=batch // MICRO_BATCH if halving else None, at_borders=one_token)

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 
 from bv_search.errors import UserError
 
+CROWD = 64
+"""Workers that a core may be shared by: each is a process with torch in it."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
@@ -26,6 +29,12 @@ class Share:
         count = workers or gpus or 1
         if count > gpus > 0:
             raise UserError("more --workers than GPUs", expected=f"at most {gpus}, one for each", found=count)
+        most = CROWD * max(1, int(sum(machine.get("CPU", 0) for machine in machines)))
+        if count > most:
+            expected = f"at most {most:,}, {CROWD} for each core"
+            raise UserError(
+                "more --workers than the machines can hold", expected=expected, found=f"{count:,}"
+            )
         on_gpus = gpus > 0
         each = _cores_of_each(machines, count, on_gpus=on_gpus)
         return cls(

@@ -20,6 +20,8 @@ from bv_search.tune.distribution import (
     parse_distribution,
 )
 
+MOST_CORNERS = 20_000
+MOST_POINTS = 100_000
 Draws = dict[str, Value]
 Pick = Callable[[str, Distribution], Value]
 Values = Callable[[str, Distribution], tuple[Value, ...]]
@@ -53,11 +55,22 @@ class Space:
         return draws
 
     def points(self) -> Iterator[Draws]:
-        """Every point, where all parameters are choices."""
+        """Every point, where all parameters are choices, and these are not too many."""
+        if self.is_finite() and not self.is_enumerable():
+            raise SpaceError(
+                "too many points for a grid",
+                where=self.name,
+                expected=f"at most {MOST_POINTS:,}",
+                do="use another searcher",
+            )
         return _enumerate(self.tree, "", _options)
 
     def is_finite(self) -> bool:
         return not any(not isinstance(d, Choice) for d in self.parameters().values())
+
+    def is_enumerable(self) -> bool:
+        """Finite, with points that are few enough to be listed."""
+        return self.is_finite() and _count(self.tree) <= MOST_POINTS
 
     def parameters(self) -> dict[str, Distribution]:
         found: dict[str, Distribution] = {}
@@ -109,11 +122,35 @@ def parse_space(source: Mapping[str, Any], name: str) -> Space:
     tree = _parse(inside, f"{name}: space")
     if not isinstance(tree, dict):
         raise SpaceError("a distribution as the whole space", where=name, expected="space: {head: …}")
+    _refuse_many(tree, name)
     space = Space(
         name=name, about=about, source=dict(source), tree=tree, start=tuple(start), max_parameters=limit
     )
     _prove(space)
     return space
+
+
+def _refuse_many(tree: dict[str, Any], name: str) -> None:
+    """Each corner is looked at, and choices inside of each other multiply."""
+    most = max(tree, key=lambda key: _count(tree[key]))
+    found = _count(tree[most])
+    if found > MOST_CORNERS:
+        raise SpaceError(
+            "too many combinations to look at",
+            where=f"{name}: space.{most}",
+            expected=f"at most {MOST_CORNERS:,} options and bounds, multiplied where they meet",
+            found=f"{found:.3g}" if found > 10**15 else f"{found:,}",
+            do="draw numbers from bounds, as by randint, or split the space",
+        )
+
+
+def _count(node: Any) -> int:
+    """How many probes there are."""
+    if isinstance(node, dict):
+        return math.prod(map(_count, node.values()))
+    if isinstance(node, Choice):
+        return sum(map(_count, node.options))
+    return len(node.probes()) if isinstance(node, Distribution) else 1
 
 
 def _refuse_bad_keys(node: Any, where: str) -> None:

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import yaml
-
 import bv_search
+from bv_search.document import Unreadable, load_yaml, read_plain
 from bv_search.errors import SpaceError, UnknownName
 from bv_search.tune.space import Space, parse_space
 
@@ -28,15 +27,9 @@ def shipped_spaces() -> dict[str, Path]:
 
 def _read_space(path: Path) -> Space:
     try:
-        source = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise SpaceError("does not exist", where=path) from error
-    except OSError as error:
-        raise SpaceError(
-            "cannot be read", where=path, expected="a YAML file", found=error.strerror
-        ) from error
-    except (yaml.YAMLError, ValueError) as error:  # bytes that are no text are a ValueError, so is 2020-13-45
-        raise SpaceError("cannot be read", where=path, expected="YAML", found=error) from error
+        source = load_yaml(read_plain(path, SpaceError))
+    except Unreadable as error:
+        raise SpaceError("cannot be read", where=path, expected="YAML", found=error.found) from error
     if not isinstance(source, dict):
         raise SpaceError("is not a search space", where=path, expected="a mapping with the key space")
     return parse_space(source, path.stem)

@@ -9,6 +9,7 @@ from typing import Any
 from bv_search.errors import RunError, SpaceError, StoreError, UnknownName, UserError
 from bv_search.files import absolute
 from bv_search.heads.config import check_fit
+from bv_search.run.choosers import Choosers
 from bv_search.run.folder import Run
 from bv_search.run.roles import check_data, find_near
 from bv_search.run.study import FRONT, OBJECTIVES, SCORE, Study
@@ -119,7 +120,7 @@ def with_max_parameters(space: Space, limit: int) -> Space:
 
 def choose_searcher(config: TuneConfig, space: Space) -> str:
     learning = "optuna" if config.objective == FRONT else DEFAULT_SEARCHER
-    return config.searcher or ("grid" if space.is_finite() else learning)
+    return config.searcher or ("grid" if space.is_enumerable() else learning)
 
 
 def choose_scheduler(config: TuneConfig, searcher: str) -> str:
@@ -181,6 +182,18 @@ def has_folds(store: Store, count: int) -> bool:
     return len(set(folds.of_N.tolist())) == count
 
 
+def baseline_of(store: Store, folds: int) -> dict[str, Any] | None:
+    """The encoder's own scores; with folds, by the rows that heads are judged by in place of select alone."""
+    baseline = None if store.manifest.baseline is None else asdict(store.manifest.baseline)
+    if baseline is None or folds == 1:
+        return baseline
+    choosers = Choosers.of_folds(store, folds)
+    logits = choosers.encoder_logits()
+    assert logits is not None, "an encoder with scores has predictions"
+    found = store.task.evaluate(choosers.index, logits)
+    return {**baseline, "select": found.metrics, "select_score": found.score}
+
+
 def open_store(place: str, config: TuneConfig) -> Store:
     store = Store.open(place, window=config.memory)
     check_data(store, config.data)
@@ -207,7 +220,6 @@ def _begin(config: TuneConfig) -> OpenStudy:
     check_heads(space, store)
     choice = choose_source(config.source, store)
     name = config.name or _free_name(config.runs, f"{store.task.name}-{space.name}")
-    baseline = store.manifest.baseline
     study = Study(
         name=name,
         space={"name": space.name, **space.source},
@@ -222,7 +234,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
         generation=choose_generation(config, searcher),
         data_fraction=config.data_fraction or 1.0,
         encoder_parameters=store.encoder_parameters,
-        baseline=asdict(baseline) if baseline else None,
+        baseline=baseline_of(store, folds),
         folds=folds,
         finalists=choose_finalists(config, searcher, folds),
         seeds=choose_seeds(config, folds),
@@ -230,6 +242,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
         target=config.target,
         patience=config.patience,
         source=choice.source,
+        workers=config.workers,
     )
     told = gather(config.warm_start, searcher, space, store)
     run = Run.create(config.runs / name, study, [each.to_event() for each in told])
@@ -248,7 +261,7 @@ def _resume(config: TuneConfig) -> OpenStudy:
         )
     study = run.study
     source = {key: value for key, value in study.space.items() if key != "name"}
-    space = parse_space(source, str(study.space["name"]))
+    space = parse_space(source, str(study.space.get("name", study.name)))
     _check_unchanged(config, run, space)
     place = absolute(config.store or find_near(study.store, run.path, sign=MANIFEST) or study.store)
     store = open_store(place, config)
@@ -264,6 +277,7 @@ def _resume(config: TuneConfig) -> OpenStudy:
     choice = choose_source(study.source if config.source == AUTO else config.source, store)
     now = {"trials": trials, "source": choice.source, "store": place, "pack": config.pack or study.pack}
     now |= {
+        "workers": config.workers or study.workers,
         "target": study.target if config.target is None else config.target,
         "patience": config.patience or study.patience,
     }

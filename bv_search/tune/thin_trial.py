@@ -11,6 +11,7 @@ from ray import tune
 PARKED = "parked"
 TRIAL, NEWS = "trial", "news"  # keys of its config: the trial that it serves, and what happened to the head
 FAILURE = "failure"  # the key of news that have no score, but this reason
+GOES_ON = "goes_on"  # the key of those that have: whether it is trained further
 News = dict[str, Any]
 
 

@@ -219,8 +219,9 @@ def check_finale(run: Run) -> set[str]:
         assert record.answers, record.reason
         copies = json.loads((run.trial_folder(record.id) / "config.json").read_text())["copies"]
         assert copies == (run.study.seeds if record.made == BAGGED else 1)
-        ours, theirs = (run.trial_folder(str(t)) / "select.parquet" for t in (record.id, record.of))
-        assert ours.read_bytes() == theirs.read_bytes(), "what it says of rows that it knows is no evidence"
+        for file in ["select.parquet", "train.parquet"][: run.study.folds]:
+            ours, theirs = (run.trial_folder(str(t)) / file for t in (record.id, record.of))
+            assert ours.read_bytes() == theirs.read_bytes(), "what it says of rows it knows is no evidence"
     return {record.id for record in made}
 
 
@@ -252,7 +253,8 @@ def check_trial(run: Run, record: TrialRecord) -> None:
         return
     assert record.status in {DONE, STOPPED}, record.reason
     assert record.answers
-    assert files == ["config.json", "model.safetensors", "report.parquet", "select.parquet"]
+    of_train = ["train.parquet"] if run.study.folds > 1 else []
+    assert files == ["config.json", "model.safetensors", "report.parquet", "select.parquet", *of_train]
     passes, rest = divmod(record.rows, PASSES[run.study.folds][0])
     assert rest == 0
     assert passes in allowed_passes(record, run.study.folds)

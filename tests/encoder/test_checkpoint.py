@@ -87,8 +87,8 @@ def test_an_encoder_saved_without_its_pooler_has_none(encoder_folder: Path, tmp_
     [
         ("model.safetensors", b"\x00" * 50, "its weights cannot be read"),
         ("config.json", b'{"model_type": "nothing-known"}', "config.json cannot be read"),
-        ("config.json", b"{", "config.json cannot be read"),
-        ("tokenizer.json", b"{", "its tokenizer cannot be read"),
+        ("config.json", b"{", "config.json: is damaged"),
+        ("tokenizer.json", b"{", "tokenizer.json: is damaged"),
     ],
 )
 def test_a_damaged_file_is_one_line(

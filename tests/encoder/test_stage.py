@@ -79,7 +79,7 @@ def test_a_flipped_bit_in_the_weights_is_found(stage_folder: Path) -> None:
     ("change", "message"),
     [
         ({"format_version": 9}, "another version; expected 1; found 9"),
-        ({"seed": None}, "stage.json: is damaged"),
+        ({"seed": None}, "stage.json: makes no sense"),
     ],
 )
 def test_a_stage_file_that_is_not_ours_is_refused(
@@ -94,7 +94,7 @@ def test_a_stage_file_that_is_not_ours_is_refused(
 
 def test_absent_keys_of_rows_are_an_error_not_an_empty_list(stage_folder: Path) -> None:
     (stage_folder / "seen.parquet").unlink()
-    with pytest.raises(EncoderError, match=r"seen.parquet: cannot be read"):
+    with pytest.raises(EncoderError, match=r"seen.parquet: does not exist"):
         read_seen(stage_folder)
 
 

@@ -1,18 +1,21 @@
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from bv_search.command import Progress, main
 from bv_search.ensemble.__main__ import COMMAND
-from bv_search.ensemble.candidates import find_candidates
+from bv_search.ensemble.candidates import find_candidates, find_choosers
 from bv_search.ensemble.choice import Panel, choose, sizes
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
 from bv_search.errors import RunError, StoreError
+from bv_search.files import read_signed
 from bv_search.model.combine import Method
 from bv_search.model.source import open_model
 from bv_search.model.standings import compare_ladder
@@ -20,8 +23,10 @@ from bv_search.predict.__main__ import COMMAND as PREDICT
 from bv_search.run import Run, Study, read_predictions, write_predictions
 from bv_search.run.roles import encoder_logits, open_store, role_ids
 from bv_search.scan.ground import role_index
+from bv_search.tasks.registry import find_task
 from bv_search.tasks.row import Role
-from tests.model.small_run import Small, bag, gold_logits, make_run, teach
+from tests.model.small_run import Small, bag, gold_logits, make_run, note_files, teach
+from tests.stores import make_class_store
 
 QUIET = Progress(quiet=True)
 
@@ -40,7 +45,7 @@ def split_minds(small: Small, run: Run) -> Run:
 
 def test_minds_that_complement_each_other_win_and_the_report_says_by_how_much(split_minds: Run) -> None:
     result = decide(ask(split_minds), QUIET)
-    value = json.loads((split_minds.path / "ensemble.json").read_text())
+    value = read_signed(split_minds.path / "ensemble.json", RunError)
     assert value == json.loads(json.dumps(result.to_json()))
     assert len(value["members"]) > 1
     assert value["score"] > value["best_single"] > 0
@@ -67,7 +72,7 @@ def test_it_is_compared_with_the_best_of_the_ladder(split_minds: Run, small: Sma
 def test_an_ensemble_that_a_probe_equals_is_no_gain(split_minds: Run, small: Small) -> None:
     teach(small, split_minds, "probe-1", 1.0)
     text = decide(ask(split_minds), QUIET).text()
-    assert "probe-1 is the best of the ladder: nothing that was searched did better on select" in text
+    assert "probe-1 is the best of the ladder: nothing that was searched did better there" in text
     assert "is a gain" not in text
 
 
@@ -77,6 +82,7 @@ def test_the_choice_never_looks_at_report(split_minds: Run, small: Small) -> Non
         nonsense = gold_logits(small, Role.REPORT, 0.0, 9)
         path = split_minds.trial_folder(trial) / "report.parquet"
         write_predictions(path, role_ids(small.store, Role.REPORT), nonsense)
+        note_files(split_minds, trial)
     after = decide(ask(split_minds), QUIET)
     assert (after.choice, after.members) == (before.choice, before.members)
     assert after.evaluation.score != before.evaluation.score
@@ -114,10 +120,9 @@ def test_what_a_trial_became_joins_once_with_what_the_trial_said_of_select(
         bag(split_minds, trial)
     found = find_candidates([split_minds], small.store, limit=3)
     assert {each.name for each in found} == {"0001-bagged", "0002-bagged", "0003", "encoder"}
-    ids = role_ids(small.store, Role.SELECT)
-    said = read_predictions(split_minds.trial_folder("0001") / "select.parquet", ids=ids).logits
+    said = read_predictions(split_minds.trial_folder("0001") / "select.parquet").logits
     bagged = next(each for each in found if each.name == "0001-bagged")
-    for ours, theirs in zip(bagged.logits(small.store, Role.SELECT, ids), said, strict=True):
+    for ours, theirs in zip(bagged.choosing(find_choosers(found, small.store)), said, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     result = decide(ask(split_minds), QUIET)
     assert {"0001-bagged", "0002-bagged"} & {member["name"] for member in result.members}
@@ -140,9 +145,9 @@ def test_every_head_that_is_asked_for_is_considered(small: Small) -> None:
     first, last = right[:half] + none[half:], none[:half] + right[half:]
     panel = Panel.of(small.store.task, index, [first, *[none] * 16, last], encoder=False)
     for method in (Method.MAX, Method.MEAN, Method.GREEDY):
-        choice = choose(panel, [method])[0]
-        assert choice.score > panel.score_alone(0)
-        assert 17 in [number for number, _ in choice.members]
+        considered = [choice for choice in choose(panel, method) if 17 in dict(choice.members)]
+        assert max(choice.score for choice in considered) > panel.alone[0]
+    assert dict(choose(panel)[0].members).keys() == {0, 17}
 
 
 def test_the_sizes_of_a_maximum_end_with_all_heads() -> None:
@@ -169,8 +174,7 @@ def test_heads_of_two_runs_on_one_store_may_join(split_minds: Run, small: Small,
             role_ids(small.store, role),
             gold_logits(small, role, 1.0, 0),
         )
-    finish = next(e for e in other.events() if e["event"] == "finish" and e["trial"] == "0001")
-    other.journal.append({**finish, "score": 0.99})
+    note_files(other, "0001", score=0.99)
     result = decide(ask(split_minds, other), QUIET)
     assert {"name": "second/0001", "run": "../second", "trial": "0001", "weight": 1.0} in result.members
     assert not (other.path / "ensemble.json").exists()
@@ -238,3 +242,115 @@ def test_the_encoder_of_a_store_has_its_own_say(small: Small) -> None:
     saved = read_predictions(small.run.trial_folder("0001") / "report.parquet")
     assert [len(each) for each in logits] == [len(each) for each in saved.logits]
     assert replace(ask(small.run), limit=2).limit == 2
+
+
+CLASSES = {
+    "0001": {"head": {"kind": "pooling"}, "learning_rate": 0.01},
+    "0002": {"head": {"kind": "adapter", "size": 4}, "learning_rate": 0.01},
+}
+
+
+@pytest.fixture(scope="module")
+def folded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs on a store whose encoder knows 30 windows of train: one in folds, one without."""
+    place = tmp_path_factory.mktemp("folded")
+    store = make_class_store(place / "store", windows=100, seen={"train": 30})
+    make_run(store, place / "runs" / "folds", CLASSES, folds=3)
+    make_run(store, place / "runs" / "whole", CLASSES)
+    return place
+
+
+@pytest.fixture
+def folds(folded: Path, tmp_path: Path) -> Run:
+    shutil.copytree(folded, tmp_path, dirs_exist_ok=True)
+    return Run.open(tmp_path / "runs" / "folds")
+
+
+def lie(run: Run, trial: str, role: Role, right: float) -> None:
+    """Have a head be sure, of some rows rightly."""
+    store = open_store(run)
+    said = read_predictions(run.trial_folder(trial) / f"{role}.parquet").ids
+    labels = dict(zip(*role_index(store, role, ["id", "label"]).to_pydict().values(), strict=True))
+    rng = np.random.default_rng(0)
+    truths = [
+        int(labels[window][0]) if rng.random() < right else 1 - int(labels[window][0]) for window in said
+    ]
+    write_predictions(run.trial_folder(trial) / f"{role}.parquet", said, 3.0 * np.eye(2)[truths])
+    note_files(run, trial)
+
+
+def hush(run: Run) -> None:
+    """Have all heads be right of half the rows."""
+    for record in run.finished_trials():
+        for role in (Role.SELECT, Role.TRAIN):
+            if (run.trial_folder(record.id) / f"{role}.parquet").exists():
+                lie(run, record.id, role, 0.5)
+
+
+def test_with_folds_all_rows_that_nobody_knows_choose(folds: Run) -> None:
+    result = decide(ask(folds), QUIET)
+    value = json.loads((folds.path / "ensemble.json").read_text())
+    assert value["chosen_on"] == {"rows": 70 + 48, "out_of_fold": True}
+    assert "chosen on 118 rows out of fold: " in result.text()
+
+
+def test_heads_without_folds_are_known_to_choose_by_select_alone(folds: Run) -> None:
+    whole = Run.open(folds.path.parent / "whole")
+    assert decide(ask(whole), QUIET).to_json()["chosen_on"] == {"rows": 48, "out_of_fold": False}
+    result = decide(ask(folds, whole), QUIET)
+    assert "chosen on 48 rows of select: " in result.text()
+
+
+def test_what_is_said_of_train_decides(folds: Run) -> None:
+    """A head that is right on select and wrong on train is none to begin with."""
+    hush(folds)
+    lie(folds, "0001", Role.SELECT, 1.0)
+    lie(folds, "0001", Role.TRAIN, 0.0)
+    lie(folds, "0002", Role.SELECT, 0.8)
+    lie(folds, "0002", Role.TRAIN, 1.0)
+    assert "0001" not in {member["name"] for member in decide(ask(folds), QUIET).members}
+    (folds.trial_folder("0001") / "train.parquet").unlink()
+    note_files(folds, "0001")
+    assert "0001" in {member["name"] for member in decide(ask(folds), QUIET).members}
+
+
+def test_heads_of_several_runs_stand_in_the_order_of_what_they_score_on_the_rows_they_share(
+    folds: Run,
+) -> None:
+    """Whatever each was told by rows of its own."""
+    whole = Run.open(folds.path.parent / "whole")
+    hush(folds)
+    lie(whole, "0002", Role.SELECT, 1.0)
+    note_files(whole, "0002", score=2.0)
+    note_files(folds, "0001", score=2.1)
+    result = decide(ask(folds, whole, limit=1), QUIET)
+    assert result.best_single.name == "whole/0002"
+    assert result.choice.members[0] == (0, 1.0)
+
+
+def test_a_greedy_choice_goes_down_with_the_loss_not_up_with_the_score() -> None:
+    """Two of a mind that is right by a hair, and one that is sure where they are not."""
+    task, labels_N = find_task("mrpc"), np.arange(100) % 2
+    index = pa.Table.from_pylist(
+        [{"row": str(n), "group": n, "label": [float(label)]} for n, label in enumerate(labels_N)]
+    )
+    sure = np.where(np.arange(100) < 90, 4.0, -0.1)
+    shy = np.where(np.arange(100) < 95, 0.1, -0.1)
+    logits = [np.stack([-each, each], axis=1) * (2 * labels_N - 1)[:, None] for each in (shy, sure)]
+    panel = Panel.of(task, index, [list(each) for each in logits], encoder=False)
+    best, *others = choose(panel)
+    assert dict(best.members)[1] > dict(best.members)[0]
+    assert others[-1].method is Method.SINGLE
+    assert others[-1].members == ((0, 1.0),)
+    assert best.score < others[-1].score
+
+
+def test_an_ensemble_of_another_version_is_refused(folds: Run) -> None:
+    decide(ask(folds), QUIET)
+    value = folds.ensemble()
+    assert value is not None
+    folds.write_ensemble({**value, "format_version": 1})
+    with pytest.raises(RunError, match="is of another format version"):
+        folds.ensemble()
+    decide(ask(folds), QUIET)
+    assert folds.ensemble() == value

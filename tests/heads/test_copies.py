@@ -10,6 +10,7 @@ from bv_search import files
 from bv_search.errors import HeadError
 from bv_search.heads.config import AdapterHead, HeadShape
 from bv_search.heads.copies import count_all, join_tensors, load_heads, part_tensors, save_heads
+from bv_search.heads.folder import read_config, read_weights_file, write_head
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
 
@@ -72,17 +73,18 @@ def test_parameters_of_all_copies_are_counted() -> None:
 @pytest.mark.parametrize("found", [0, -1, 1.0, "3", True, None])
 def test_a_number_of_copies_that_is_none_is_refused(tmp_path: Path, found: object) -> None:
     save_heads(heads(2), tmp_path)
-    config = files.read_json(tmp_path / "config.json", HeadError)
-    files.write_json(tmp_path / "config.json", config | {"copies": found})
+    config = read_config(tmp_path)
+    write_head(tmp_path, config | {"copies": found}, read_weights_file(tmp_path, config))
     with pytest.raises(HeadError, match="is not a head's config; expected copies: 1 or more"):
         load_heads(tmp_path)
 
 
 def test_a_copy_too_many_or_too_few_is_named(tmp_path: Path) -> None:
     save_heads(heads(3), tmp_path)
-    config = files.read_json(tmp_path / "config.json", HeadError)
+    config = read_config(tmp_path)
+    weights = read_weights_file(tmp_path, config)
     for copies, complaint in ((2, r"tensor 2\.bias_C is of no copy"), (4, r"copy 3: tensor \S+ is missing")):
-        files.write_json(tmp_path / "config.json", config | {"copies": copies})
+        write_head(tmp_path, config | {"copies": copies}, weights)
         with pytest.raises(HeadError, match=complaint):
             load_heads(tmp_path)
     assert len(load((tmp_path / "model.safetensors").read_bytes())) == 3 * len(heads(1)[0].state_dict())

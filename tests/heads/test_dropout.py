@@ -1,5 +1,6 @@
 """Dropout draws from the head's seed and the step, and from nothing else."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -60,7 +61,9 @@ def test_it_drops_its_share_and_makes_up_for_it(rate: float, seed: int) -> None:
     dropped = Dropout(rate=rate, seed=seed, branch=0)(torch.ones(100, 1000), step=3)
 
     assert float((dropped == 0).float().mean()) == pytest.approx(rate, abs=0.01)
-    assert sorted({*dropped.flatten().tolist()}) == pytest.approx([0.0, 1 / (1 - rate)])
+    assert sorted({*dropped.flatten().tolist()}) == pytest.approx(
+        [0.0, 1 / (1 - rate)], rel=1e-4
+    )  # of 65536 shares
 
 
 def test_no_place_is_dropped_more_often_than_another() -> None:
@@ -123,3 +126,35 @@ def test_what_is_dropped_does_not_depend_on_the_pack(config: HeadConfig) -> None
     together = Pack([others[0], others[1], head(config), others[2]])(*batch, step=2)[2]
 
     torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-6)
+
+
+LAID_OUT: dict[str, Callable[[Tensor], Tensor]] = {
+    "rows": lambda x: x,
+    "a layer of channels side by side": lambda x: torch.stack([x, x, x], dim=1)[:, 1],
+    "a layer of channels apart": lambda x: torch.stack([x, x, x])[1],
+    "later rows": lambda x: torch.cat([x, x])[len(x) :],
+    "turned": lambda x: x.t().contiguous().t(),
+    "one for all": lambda x: x[:1].expand(len(x), -1),
+}
+
+
+@pytest.mark.parametrize("width", [1, 12, 33])
+@pytest.mark.parametrize("laid_out", LAID_OUT)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])  # compiled, and not
+def test_a_dense_layer_reads_what_is_left(width: int, laid_out: str, dtype: torch.dtype) -> None:
+    generator = torch.Generator().manual_seed(0)
+    features = LAID_OUT[laid_out](torch.randn(20, width, generator=generator).to(dtype))
+    features = features.detach().requires_grad_()
+    dense = torch.randn(width, 3, generator=generator).to(dtype).requires_grad_()
+    grad = torch.randn(20, 3, generator=generator).to(dtype)
+    grad[4] = 0.0
+    dropout = Dropout(rate=0.4, seed=3, branch=1)
+    expected = dropout(features, 7, 2) @ dense
+    found = dropout.read(features, dense, 7, 2)
+    torch.testing.assert_close(found, expected)
+    for one, other in zip(
+        torch.autograd.grad(found, (features, dense), grad),
+        torch.autograd.grad(expected, (features, dense), grad),
+        strict=True,
+    ):
+        torch.testing.assert_close(one, other)

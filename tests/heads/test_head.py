@@ -8,6 +8,7 @@ import torch
 from bv_search import files
 from bv_search.errors import HeadError, UnknownName
 from bv_search.heads.config import AdapterHead, HeadShape, PoolingHead, head_from_json
+from bv_search.heads.folder import read_config, read_weights_file, write_head
 from bv_search.heads.head import Head
 
 SHAPE = HeadShape(layers=4, width=8, outputs=2, per_token=True)
@@ -34,11 +35,16 @@ def test_the_seed_decides_the_first_weights() -> None:
     assert not torch.equal(weights(1), weights(2))
 
 
+def take_weights(source: Path, target: Path) -> None:
+    """As if they had been saved there."""
+    write_head(target, read_config(target), read_weights_file(source, read_config(source)))
+
+
 def test_a_wrong_shape_names_the_tensor(tmp_path: Path) -> None:
     Head(AdapterHead(size=3), SHAPE).initialise(0).save_pretrained(tmp_path)
     wide = Head(AdapterHead(size=4), SHAPE).initialise(0)
     wide.save_pretrained(tmp_path / "wide")
-    (tmp_path / "wide" / "model.safetensors").replace(tmp_path / "model.safetensors")
+    take_weights(tmp_path / "wide", tmp_path)
 
     with pytest.raises(HeadError, match=r"tensor branches\.0\.\w+ has a wrong shape; expected"):
         Head.from_pretrained(tmp_path)
@@ -47,15 +53,37 @@ def test_a_wrong_shape_names_the_tensor(tmp_path: Path) -> None:
 def test_a_missing_and_a_surplus_tensor_are_named(tmp_path: Path) -> None:
     Head(PoolingHead(), SHAPE).initialise(0).save_pretrained(tmp_path / "learned")
     Head(PoolingHead(pooling="average"), SHAPE).initialise(0).save_pretrained(tmp_path / "average")
-    learned, average = (tmp_path / name / "model.safetensors" for name in ("learned", "average"))
-    swapped = learned.read_bytes()
-    learned.write_bytes(average.read_bytes())
-    average.write_bytes(swapped)
+    learned = read_weights_file(tmp_path / "learned", read_config(tmp_path / "learned"))
+    take_weights(tmp_path / "average", tmp_path / "learned")
+    write_head(tmp_path / "average", read_config(tmp_path / "average"), learned)
 
     with pytest.raises(HeadError, match=r"tensor branches\.0\.mix\.\w+ is missing"):
         Head.from_pretrained(tmp_path / "learned")
     with pytest.raises(HeadError, match=r"tensor branches\.0\.mix\.\w+ does not belong to average pooling"):
         Head.from_pretrained(tmp_path / "average")
+
+
+@pytest.mark.parametrize("name", ["config.json", "model.safetensors"])
+def test_a_head_that_travels_alone_knows_its_digests(tmp_path: Path, name: str) -> None:
+    """No flipped bit of it passes; nor the file of another head, which is whole in itself."""
+    for seed in (0, 1):
+        Head(AdapterHead(size=3), SHAPE).initialise(seed).save_pretrained(tmp_path / f"{seed}", trial=seed)
+    path = tmp_path / "0" / name
+    whole = path.read_bytes()
+    for place in range(0, len(whole), 7):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(HeadError, match=name):
+            Head.from_pretrained(tmp_path / "0")
+    path.write_bytes((tmp_path / "1" / name).read_bytes())
+    with pytest.raises(HeadError, match=r"model\.safetensors: is damaged; expected digest"):
+        Head.from_pretrained(tmp_path / "0")
+
+
+def test_a_config_of_before_there_were_digests_says_what_to_do(tmp_path: Path) -> None:
+    Head(AdapterHead(size=3), SHAPE).initialise(0).save_pretrained(tmp_path)
+    files.write_json(tmp_path / "config.json", read_config(tmp_path))
+    with pytest.raises(HeadError, match=r"carries no digest; .*; make it anew, or read it with the version"):
+        Head.from_pretrained(tmp_path)
 
 
 def test_a_cut_file_is_refused(tmp_path: Path) -> None:
@@ -81,8 +109,8 @@ def test_a_folder_that_is_no_head_is_refused(tmp_path: Path) -> None:
 )
 def test_a_config_that_is_no_heads_is_one_line(damage: dict[str, object], tmp_path: Path) -> None:
     Head(AdapterHead(size=3), SHAPE).initialise(0).save_pretrained(str(tmp_path))
-    config = files.read_json(tmp_path / "config.json", HeadError)
-    files.write_json(tmp_path / "config.json", config | damage)
+    config = read_config(tmp_path)
+    write_head(tmp_path, config | damage, read_weights_file(tmp_path, config))
 
     with pytest.raises(HeadError, match="is not a head's config"):
         Head.from_pretrained(str(tmp_path))

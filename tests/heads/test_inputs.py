@@ -10,6 +10,7 @@ from torch import Tensor
 from bv_search import files
 from bv_search.errors import HeadError
 from bv_search.heads.config import AdapterHead, ConstantHead, HeadShape, LinearHead, PoolingHead
+from bv_search.heads.folder import read_config, write_head
 from bv_search.heads.head import Head, count_parameters
 from bv_search.heads.inputs import Inputs, Standard, prepare, share_inputs
 from bv_search.heads.pack import Pack
@@ -145,11 +146,9 @@ def test_a_head_without_the_numbers_of_its_inputs_is_refused(tmp_path: Path) -> 
         ("raw", "tensor inputs.* belong"),
     ):
         other = "raw" if name == "standard" else "standard"
-        weights = (tmp_path / other / "model.safetensors").read_bytes()
         swapped = tmp_path / f"{name} swapped"
-        swapped.mkdir()
-        (swapped / "model.safetensors").write_bytes(weights)
-        (swapped / "config.json").write_bytes((tmp_path / name / "config.json").read_bytes())
+        weights = (tmp_path / other / "model.safetensors").read_bytes()
+        write_head(swapped, read_config(tmp_path / name), weights)
         with pytest.raises(HeadError, match=message):
             Head.from_pretrained(swapped)
 

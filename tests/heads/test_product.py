@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from bv_search.heads.branches import product as products
-from bv_search.heads.branches.product import add_gradient, is_intel, no_gradient, product, turned
+from bv_search.heads.branches.product import GradientSum, is_intel, product, turned
 
 
 def some(*shape: int, seed: int = 0) -> Tensor:
@@ -25,10 +25,10 @@ def test_products_are_matrix_products(
     weight_YX = some(narrow, wide, seed=3)
     torch.testing.assert_close(product(x_RX, weight_YX, bias_Y), x_RX @ weight_YX.t() + bias_Y)
     for one, other in ((x_RX, y_RY), (turned(x_RX), y_RY), (y_RY, x_RX)):
-        total = no_gradient((one.shape[1], other.shape[1]), one)
+        total = GradientSum()
         for _ in range(2):
-            add_gradient(total, one, other)
-        torch.testing.assert_close(total, 2 * one.t() @ other)
+            total.add(one, other)
+        torch.testing.assert_close(total.sum(), 2 * one.t() @ other)
 
 
 SLICES: dict[str, Callable[[Tensor], Tensor]] = {
@@ -54,10 +54,10 @@ def test_parts_of_larger_tensors_are_matrices_like_others(
         assert torch.equal(part_RX, x_RX)
         torch.testing.assert_close(product(part_RX, weight_YX), x_RX @ weight_YX.t())
         for part_RY in (cut(y_RY) for cut in SLICES.values()):
-            total_XY = no_gradient((wide, narrow), part_RX)
+            total_XY = GradientSum()
             for _ in range(2):
-                add_gradient(total_XY, part_RX, part_RY)
-            torch.testing.assert_close(total_XY, 2 * x_RX.t() @ y_RY)
+                total_XY.add(part_RX, part_RY)
+            torch.testing.assert_close(total_XY.sum(), 2 * x_RX.t() @ y_RY)
 
 
 @pytest.mark.parametrize("of_x", SLICES)
@@ -76,7 +76,7 @@ def test_what_stands_in_for_weights_is_in_one_piece(
     monkeypatch.setattr(products, "product", watched)
     for wide, narrow in ((12, 5), (5, 12)):
         part_RX, part_RY = SLICES[of_x](some(20, wide)), SLICES[of_y](some(20, narrow, seed=1))
-        add_gradient(no_gradient((wide, narrow), part_RX), part_RX, part_RY)
+        GradientSum().add(part_RX, part_RY)
     assert dense == [True] * 4
 
 

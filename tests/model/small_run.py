@@ -15,6 +15,7 @@ from safetensors.torch import load
 from bv_search.command import Progress
 from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoder
+from bv_search.files import digest_bytes
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.curve import run as finetune
 from bv_search.heads.copies import part_tensors, save_heads
@@ -182,6 +183,7 @@ def _train(run: Run, store: Store, scanner: Scanner, starts: Sequence[Start]) ->
                 "checks": [asdict(check) for check in end.checks],
                 "has_learned": end.has_learned,
                 "seconds": 0.5,
+                "state": digest_bytes(end.state),
             }
         )
         states.append(end.state)
@@ -209,6 +211,8 @@ def _finish(run: Run, store: Store, final: Final, config: TrialConfig) -> None:
     )
     for role, answers in ((Role.SELECT, final.select), (Role.REPORT, final.report)):
         write_predictions(folder / f"{role}.parquet", answers.ids, answers.logits)
+    if final.train is not None:
+        write_predictions(folder / "train.parquet", final.train.ids, final.train.logits)
     run.journal.append(
         {
             "event": "finish",
@@ -223,6 +227,7 @@ def _finish(run: Run, store: Store, final: Final, config: TrialConfig) -> None:
                 "interval": list(final.report.interval or ()),
                 "metrics": final.report.metrics,
             },
+            "files": run.trial_digests(final.trial),
         }
     )
 
@@ -271,14 +276,20 @@ def teach(small: Small, run: Run, trial: str, share: float, seed: int = 0) -> No
     report = found[Role.REPORT]
     said = {"score": report.score, "interval": list(report.interval()), "metrics": report.metrics}
     select = {"score": found[Role.SELECT].score, "draws": found[Role.SELECT].draws()}
-    run.journal.append({**finish, **select, "report": said})
+    run.journal.append({**finish, **select, "report": said, "files": run.trial_digests(trial)})
+
+
+def note_files(run: Run, trial: str, **changes: Any) -> None:
+    """As they are now, for all that reads them."""
+    finish = next(e for e in reversed(run.events()) if e["event"] == "finish" and e["trial"] == trial)
+    run.journal.append({**finish, **changes, "files": run.trial_digests(trial)})
 
 
 def bag(run: Run, trial: str) -> None:
     """What a finale leaves of a trial, here as good on report as the trial is."""
     record = next(record for record in run.trials() if record.id == trial)
     report = {"score": record.report_score, "interval": record.interval, "metrics": record.metrics}
-    made = {"status": "done", "parameters": record.parameters, "report": report}
+    made = {"status": "done", "parameters": record.parameters, "report": report, "files": record.files}
     for name in ("bagged", "single"):
         shutil.copytree(run.trial_folder(trial), run.trial_folder(f"{trial}-{name}"))
     event = {"event": "encore", "of": trial, "rows": 96, "seconds": 1.0}

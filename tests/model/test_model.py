@@ -1,4 +1,3 @@
-import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +6,8 @@ import numpy as np
 import pytest
 
 from bv_search.errors import EncoderError, HeadError, OutputError, RunError, StoreError, UnknownName
+from bv_search.files import read_signed, write_signed
+from bv_search.heads.folder import read_config, read_weights_file, write_head
 from bv_search.model.answer import answer_rows, answer_store
 from bv_search.model.combine import Method, combine
 from bv_search.model.model import Model
@@ -65,8 +66,8 @@ def test_a_saved_model_answers_alike(small: Small, ensemble: Model, tmp_path: Pa
 
 def test_new_rows_are_encoded_in_the_precision_of_the_store(small: Small, tmp_path: Path) -> None:
     folder = shutil.copytree(small.run.trial_folder("0002"), tmp_path / "head")
-    config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps({**config, "precision": "bfloat16"}))
+    config = read_config(folder)
+    write_head(folder, {**config, "precision": "bfloat16"}, read_weights_file(folder, config))
     half, full = open_model(folder), open_model(small.run.trial_folder("0002"))
     assert (half.channels.precision, full.channels.precision) == ("bfloat16", "float32")
     saved = Model.from_pretrained(half.save_pretrained(tmp_path / "model"))
@@ -143,15 +144,42 @@ def test_a_damaged_model_is_one_line(ensemble: Model, tmp_path: Path) -> None:
     folder = ensemble.save_pretrained(tmp_path / "model")
     text = (folder / "model.json").read_text()
     for broken, complaint in (
-        (text.replace('"method": "max"', '"method": "median"'), "is damaged"),
-        (text.replace("heads/0", "../heads"), "outside its folder"),
+        (text.replace('"method": "max"', '"method": "median"'), "is damaged; expected digest"),
         (text[:-20], "is damaged; expected JSON"),
-        (text.replace('"format_version": 1', '"format_version": 7'), "is of another version"),
+        (
+            text.replace('"format_version": 2', '"format_version": 1'),
+            "is of another version; .*save it",
+        ),
     ):
         (folder / "model.json").write_text(broken)
         with pytest.raises(HeadError, match=complaint) as caught:
             Model.from_pretrained(folder)
         assert "\n" not in str(caught.value)
+
+
+def test_a_model_that_names_what_is_none_is_one_line(ensemble: Model, tmp_path: Path) -> None:
+    folder = ensemble.save_pretrained(tmp_path / "model")
+    value = read_signed(folder / "model.json", HeadError)
+    first, *others = value["members"]
+    for change, complaint in (
+        ({"method": "median"}, "is damaged: method; expected single"),
+        ({"members": [{**first, "head": "../heads"}, *others]}, "outside its folder"),
+    ):
+        write_signed(folder / "model.json", value | change)
+        with pytest.raises(HeadError, match=complaint):
+            Model.from_pretrained(folder)
+
+
+def test_members_that_changed_places_are_found(small: Small, tmp_path: Path) -> None:
+    """Each is whole in itself."""
+    first, second = model_of_run(small.run, "0001"), model_of_run(small.run, "0002")
+    both = replace(first, method=Method.MAX, members=(*first.members, *second.members))
+    folder = both.save_pretrained(tmp_path / "model")
+    assert len(Model.from_pretrained(folder).members) == 2
+    for old, new in (("0", "2"), ("1", "0"), ("2", "1")):
+        (folder / "heads" / old).rename(folder / "heads" / new)
+    with pytest.raises(HeadError, match=r"heads/0/config\.json: is damaged"):
+        Model.from_pretrained(folder)
 
 
 def test_trials_of_a_copied_run_are_found(run: Run) -> None:

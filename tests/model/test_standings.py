@@ -16,6 +16,7 @@ from bv_search.model.standings import (
     standings_text,
 )
 from bv_search.run import Run
+from bv_search.run.ensemble_file import ENSEMBLE_VERSION
 from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
 from bv_search.tasks.registry import find_task
 from tests.model.small_run import Small, bag, make_run, make_store, teach
@@ -23,7 +24,8 @@ from tests.model.small_run import Small, bag, make_run, make_store, teach
 
 def combine_heads(run: Run, *trials: str) -> None:
     members = [{"name": trial, "run": ".", "trial": trial, "weight": 1.0} for trial in trials]
-    run.write_ensemble({"method": "mean", "members": members, "select_score": 0.5})
+    chosen = {"method": "mean", "members": members, "select_score": 0.5, "score": 0.5}
+    run.write_ensemble({"format_version": ENSEMBLE_VERSION, **chosen})
 
 
 def sentence(standings: Standings, role: str = BEST) -> str:
@@ -48,6 +50,14 @@ def test_of_several_probes_select_chooses_the_one_that_is_shown(small: Small, ru
     probe = compare(run, small.store).of(PROBE)
     assert probe is not None
     assert (probe.trial, probe.select_score) == ("probe-1", run.finished_trials()[0].score)
+
+
+def test_the_encoder_is_judged_by_the_rows_that_judge_heads(small: Small, run: Run) -> None:
+    """As the study has it; the store knows of no folds."""
+    run.change_study(baseline={**(run.study.baseline or {}), "select_score": 0.123})
+    encoder = compare(run, small.store).of(ENCODER)
+    assert encoder is not None
+    assert encoder.select_score == 0.123
 
 
 def test_each_stands_beside_the_one_below_it(small: Small, run: Run) -> None:

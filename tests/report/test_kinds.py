@@ -65,7 +65,9 @@ def test_ensemble_report_and_predict(
         ):
             decide(EnsembleConfig(runs=(place,), method=Method.MAX, mlflow=False), QUIET)
     result = decide(EnsembleConfig(runs=(place,), mlflow=False), QUIET).to_json()
-    assert result["select_score"] >= max(record.score or 0 for record in small.run.trials())
+    alone = result["considered"][-1]
+    assert alone["method"] == Method.SINGLE
+    assert alone["select_score"] >= max(record.score or 0 for record in small.run.trials())
 
     write(ReportConfig(runs=(place,), mlflow=False), QUIET)
     markdown = (small.run.path / "report.md").read_text()

@@ -27,9 +27,11 @@ from bv_search.report.spans import span_facts
 from bv_search.report.words import summary, verdict
 from bv_search.run import Run
 from bv_search.run.study import FRONT
+from bv_search.scan.ground import role_index
 from bv_search.scan.ladder import ENCODER
 from bv_search.store.store import StoreSplit
 from bv_search.tasks.evaluation import Delta
+from bv_search.tasks.row import Role
 from tests.model.small_run import Small, bag, make_run, teach
 
 QUIET = Progress(quiet=True)
@@ -198,6 +200,23 @@ def test_one_sentence_says_whether_a_head_is_a_gain_and_one_whether_the_ensemble
     for subject in ("best head", "ensemble"):
         (line,) = [line for line in said if line.startswith(f"The {subject} is a gain: +")]
         assert line in render(gather(run)).markdown
+
+
+def test_a_report_says_which_rows_chose(small: Small, run: Run) -> None:
+    """Heads and ensemble each by their own: of runs together an ensemble may have fewer."""
+    teach(small, run, "0001", 0.6, seed=1)
+    teach(small, run, "0003", 0.7, seed=2)
+    rows = set(role_index(small.store, Role.SELECT)["row"].to_pylist())
+    assert f"were chosen on {len(rows)} rows of select." in render(gather(run)).markdown
+    decide(EnsembleConfig(runs=(str(run.path),), mlflow=False), QUIET)
+    chosen = run.ensemble() or {}
+    run.write_ensemble({**chosen, "chosen_on": {"rows": 1234, "out_of_fold": True}})
+    assert "It was chosen on 1,234 rows out of fold." in summary(gather(run))
+    alone = {**chosen, "method": "single", "members": chosen["members"][:1]}
+    run.write_ensemble(alone)
+    (line,) = [line for line in summary(gather(run)) if line.startswith("No combination")]
+    name = chosen["members"][0]["name"]
+    assert line == f"No combination of models did better on {len(rows)} rows of select than {name} alone."
 
 
 def test_no_page_calls_a_result_a_gain_that_a_probe_reaches_too(small: Small, run: Run) -> None:

@@ -60,6 +60,7 @@ def segment(trial: str, rows: int, score: float | None, **more: Any) -> dict[str
         "checks": [],
         "has_learned": False,
         "seconds": 1.0,
+        "state": "xxh3:00",
         **more,
     }
 

@@ -104,7 +104,6 @@ def test_a_head_that_reads_first_tokens_keeps_nothing_of_the_others() -> None:
     "head",
     [
         LinearHead(),
-        LinearHead(channels=3),
         MlpHead(),
         PoolingHead(),
         GatedPoolingHead(),

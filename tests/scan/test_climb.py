@@ -1,6 +1,6 @@
 """Rungs that are solved have their best weights at once, in their own names and places."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import partial
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from bv_search.heads.config import ConstantHead, LinearHead
 from bv_search.heads.head import Head
@@ -122,8 +123,8 @@ def test_a_probe_is_the_solvers_on_the_first_tokens_of_its_channels(
     chooser = data.judge
     assert chooser is not None
 
-    def judge(said: Sequence[np.ndarray]) -> tuple[float, float]:
-        verdict = chooser.weigh(said[0].astype(np.float32))
+    def judge(asked_NF: np.ndarray, probes: Sequence[Probe]) -> tuple[float, float]:
+        verdict = chooser.weigh(probes[0].answer(asked_NF).astype(np.float32))
         assert verdict is not None
         return verdict.score, verdict.loss
 
@@ -134,11 +135,12 @@ def test_a_probe_is_the_solvers_on_the_first_tokens_of_its_channels(
         lesson = Lesson(
             x_NF=train_NLH[:, here].reshape(len(train_NLH), -1),
             labels_N=labels_of(train)[:, 0],
+            learned_NK=np.ones((len(train_NLH), 1), np.bool_),
             kind=data.kind,
             outputs=head.shape.outputs,
-            asked_NF=select_NLH[:, here].reshape(len(select_NLH), -1),
         )
-        (probe,) = fit_probes([lambda lesson=lesson: lesson], judge)  # type: ignore[misc]
+        asked_NF = select_NLH[:, here].reshape(len(select_NLH), -1)
+        (probe,) = fit_probes(lesson, partial(judge, asked_NF))
         assert probe.penalty in PENALTIES
         (dense,) = (parameter for name, parameter in head.named_parameters() if name != "bias_C")
         weights_FC = dense.detach().reshape(-1, head.shape.outputs).numpy()
@@ -181,16 +183,16 @@ def test_of_many_rows_the_first_ones_are_learned_from_and_judged_on(
     else:
         shape = scanner.shape
         monkeypatch.setattr(module, "MOST_BYTES", few * 4 * shape.layers * shape.width + 3)
-    taken: list[tuple[int, int, int]] = []
+    taken: list[tuple[int, int]] = []
 
-    def watched(lessons: list[Callable[[], Lesson]], judge: Any, **more: Any) -> list[Probe]:
-        taken.extend((len(each().x_NF), len(each().labels_N), len(each().asked_NF)) for each in lessons)
-        return fit_probes(lessons, judge, **more)
+    def watched(lesson: Lesson, judge: Any, **more: Any) -> list[Probe]:
+        taken.append((len(lesson.x_NF), len(lesson.labels_N)))
+        return fit_probes(lesson, judge, **more)
 
     monkeypatch.setattr(module, "fit_probes", watched)
     finals = climb(scanner)
 
-    assert taken == [(few, few, few)] * (LAYERS + 1)
+    assert taken == [(few, few)] * (LAYERS + 1)
     assert not torch.allclose(load(finals["probe-all"].weights)["bias_C"], all_rows)
     assert {len(final.select.logits) for final in finals.values()} == {48}
     assert {len(final.report.logits) for final in finals.values()} == {64}
@@ -220,6 +222,25 @@ def test_a_head_on_standard_inputs_starts_where_the_constant_stands(stores: dict
         for rung in rungs(scanner):
             fresh: HeadState = scanner.fresh(Start(trial=rung.trial, config=rung.config))
             assert torch.equal(fresh.weights["bias_C"], constant.bias_C)
+
+
+def test_probes_beside_each_other_are_solved_as_alone(
+    stores: dict[str, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More threads inside of an operation would round otherwise."""
+    inside: list[int] = []
+
+    def watched(lesson: Lesson, judge: Any, **more: Any) -> list[Probe]:
+        found = fit_probes(lesson, judge, **more)
+        inside.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+        return found
+
+    monkeypatch.setattr(module, "fit_probes", watched)
+    with threadpool_limits(2, user_api="blas"):
+        solved(Scanner(stores["one token"].path, threads=2))
+        after = {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+    assert set(inside) == {1}
+    assert after == {2}
 
 
 FOLDS = 3
@@ -276,8 +297,8 @@ def test_probes_of_folds_are_solved_for_the_other_folds_and_chosen_by_their_own(
         for head, probe in zip(copies, max(found, key=lambda each: each[:2])[2], strict=True):
             (dense,) = (parameter for name, parameter in head.named_parameters() if name != "bias_C")
             found_FC = dense.detach().reshape(probe.weights_FC.shape).numpy()
-            np.testing.assert_allclose(found_FC, probe.weights_FC, rtol=1e-3, atol=1e-6)
-            np.testing.assert_allclose(head.bias_C.detach().numpy(), probe.bias_C, rtol=1e-3, atol=1e-6)
+            np.testing.assert_allclose(found_FC, probe.weights_FC, rtol=1e-2, atol=1e-3)
+            np.testing.assert_allclose(head.bias_C.detach().numpy(), probe.bias_C, rtol=1e-2, atol=1e-3)
 
 
 def probe_of(data: TrainingData, x_NF: np.ndarray, learned_N: np.ndarray, number: int) -> Probe:
@@ -285,18 +306,18 @@ def probe_of(data: TrainingData, x_NF: np.ndarray, learned_N: np.ndarray, number
     lesson = Lesson(
         x_NF=x_NF[learned_N],
         labels_N=data.labels_ND[learned_N, 0],
+        learned_NK=np.ones((learned_N.sum(), 1), np.bool_),
         kind=data.kind,
         outputs=data.rows.split.store.task.outputs,
-        asked_NF=x_NF[~learned_N],
     )
     later = count()
-    (probe,) = fit_probes([lambda: lesson], lambda _: (next(later), 0.0), penalties=PENALTIES[: number + 1])
+    (probe,) = fit_probes(lesson, lambda _: (next(later), 0.0), penalties=PENALTIES[: number + 1])
     return probe
 
 
 @WHERE
 def test_a_probe_of_folds_knows_nothing_of_its_own(stores: dict[str, Store], where: str) -> None:
-    """Of one penalty: other labels in a fold leave its copy as it is, to the bit."""
+    """Of one penalty: other labels in a fold leave its copy as it is, as near as all are solved."""
     heads, data, _ = fold_ground(stores[where])
     others, changed = (deepcopy(heads) for _ in range(2))
     assert data.folds is not None
@@ -307,7 +328,9 @@ def test_a_probe_of_folds_knows_nothing_of_its_own(stores: dict[str, Store], whe
         solve_heads(others, data)
         solve_heads(changed, replace(data, labels_ND=labels_ND))
     for one, other in zip(others, changed, strict=True):
-        same = [torch.equal(a.bias_C, b.bias_C) for a, b in zip(one, other, strict=True)]
+        same = [
+            torch.allclose(a.bias_C, b.bias_C, rtol=1e-2, atol=1e-3) for a, b in zip(one, other, strict=True)
+        ]
         assert same == [False, True, False]
 
 
@@ -324,19 +347,19 @@ def test_of_many_rows_folds_take_the_last_with_select_among_them(
         monkeypatch.setattr(module, "MOST_BYTES", few * 4 * x_NLH[0].size + 3)
     taken: list[Lesson] = []
 
-    def watched(lessons: list[Callable[[], Lesson]], judge: Any, **more: Any) -> list[Probe]:
-        taken.extend(each() for each in lessons)
-        return fit_probes(lessons, judge, **more)
+    def watched(lesson: Lesson, judge: Any, **more: Any) -> list[Probe]:
+        taken.append(lesson)
+        return fit_probes(lesson, judge, **more)
 
     monkeypatch.setattr(module, "fit_probes", watched)
     solve_heads(heads[-1:], data)
 
     assert data.folds is not None
-    folds_N = data.folds.of_N[-few:]
-    for copy, lesson in enumerate(taken):
-        np.testing.assert_allclose(lesson.x_NF, x_NLH[-few:][folds_N != copy].reshape(len(lesson.x_NF), -1))
-        np.testing.assert_array_equal(lesson.labels_N, data.labels_ND[-few:][folds_N != copy, 0])
-        assert len(lesson.asked_NF) == (folds_N == copy).sum()
+    (lesson,) = taken
+    np.testing.assert_allclose(lesson.x_NF, x_NLH[-few:].reshape(few, -1))
+    np.testing.assert_array_equal(lesson.labels_N, data.labels_ND[-few:, 0])
+    for copy, learned_N in enumerate(lesson.learned_NK.T):
+        np.testing.assert_array_equal(learned_N, data.folds.of_N[-few:] != copy)
 
 
 def test_where_the_encoder_knows_train_probes_of_folds_are_chosen_on_select(tmp_path: Path) -> None:

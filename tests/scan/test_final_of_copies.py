@@ -86,7 +86,9 @@ def check(final: Final, config: TrialConfig, store: Store) -> None:
     index = split.index_columns(SCORING).take(folds.judged)
     assert final.select.score == pytest.approx(store.task.evaluate(index, own).score, abs=1e-4)
     assert final.select.ids == role_index(store, Role.SELECT)["id"].to_pylist()
-    for found, expected in zip(final.select.logits, own[-48:], strict=True):
+    assert final.train is not None
+    assert [*final.train.ids, *final.select.ids] == index["id"].to_pylist()
+    for found, expected in zip([*final.train.logits, *final.select.logits], own, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4)
 
 
@@ -111,6 +113,15 @@ def test_so_is_a_rung_that_is_solved(store: Store) -> None:
     for rung, final in zip(rungs, finals, strict=True):
         assert isinstance(final, Final)
         check(final, rung.config, store)
+
+
+@pytest.mark.parametrize(("seen", "folds"), [(100, FOLDS), (0, 1)], ids=["known to the encoder", "learned"])
+def test_of_rows_of_train_that_judge_nobody_nothing_is_said(tmp_path: Path, seen: int, folds: int) -> None:
+    store = make_class_store(tmp_path / "store", windows=100, seen={"train": seen})
+    scanner = Scanner(store.path, folds=folds, device="cpu")
+    rungs = [rung for rung in rungs_of(scanner.shape) if rung.is_solved]
+    finals = scanner.solve([Start(trial=rung.trial, config=rung.config) for rung in rungs])
+    assert [final.train for final in finals if isinstance(final, Final)] == [None] * len(rungs)
 
 
 def test_a_pack_has_room_for_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,14 +1,13 @@
 """Linear probes are the least of their loss, as scikit-learn's are; the best on other rows is chosen."""
 
 from collections.abc import Sequence
-from functools import partial
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from bv_search.scan import solver
-from bv_search.scan.probe import MOST_ROWS, PENALTIES, Judge, Lesson, Probe, fit_probes
+from bv_search.scan.probe import MOST_ROWS, PENALTIES, Judge, Lesson, Mask, Probe, fit_probes
 from bv_search.scan.solver import Floats
 from bv_search.tasks.task import Kind, Logits
 
@@ -38,14 +37,14 @@ def probe(x_NF: Floats, labels_N: Floats, *, outputs: int, penalty: float) -> Pr
     return fit(lesson(x_NF, labels_N, outputs=outputs), lambda said: (0.0, 0.0), (penalty,))
 
 
-def lesson(x_NF: Floats, labels_N: Floats, *, outputs: int = 2, asked_NF: Floats | None = None) -> Lesson:
+def lesson(x_NF: Floats, labels_N: Floats, *, outputs: int = 2, learned_NK: Mask | None = None) -> Lesson:
     kind = Kind.REGRESSION if outputs == 1 else Kind.CLASSIFICATION
-    asked_NF = x_NF if asked_NF is None else asked_NF
-    return Lesson(x_NF=x_NF, labels_N=labels_N, kind=kind, outputs=outputs, asked_NF=asked_NF)
+    learned_NK = np.ones((len(x_NF), 1), np.bool_) if learned_NK is None else learned_NK
+    return Lesson(x_NF=x_NF, labels_N=labels_N, learned_NK=learned_NK, kind=kind, outputs=outputs)
 
 
 def fit(one: Lesson, judge: Judge, penalties: Sequence[float] = PENALTIES) -> Probe:
-    (found,) = fit_probes([lambda: one], judge, penalties=penalties)
+    (found,) = fit_probes(one, judge, penalties=penalties)
     return found
 
 
@@ -171,40 +170,45 @@ def test_the_penalty_is_chosen_by_what_is_said_of_others(
     assert found.penalty == PENALTIES[best]
 
 
-def test_what_is_judged_are_the_logits_of_the_rows_asked_about() -> None:
-    x_NF, asked_NF = features(60, 5), features(9, 5, seed=3)
-    seen: list[Logits] = []
+def test_what_is_judged_is_what_is_found() -> None:
+    x_NF = features(60, 5)
+    seen: list[Sequence[Probe]] = []
 
-    def judge(said: Sequence[Logits]) -> tuple[float, float]:
-        seen.extend(said)
+    def judge(probes: Sequence[Probe]) -> tuple[float, float]:
+        seen.append(probes)
         return float(len(seen)), 0.0
 
-    found = fit(lesson(x_NF, classes(x_NF, 2), asked_NF=asked_NF), judge)
-    assert len(seen) == len(PENALTIES)
-    np.testing.assert_allclose(seen[-1], answer(found, asked_NF))
+    found = fit(lesson(x_NF, classes(x_NF, 2)), judge)
+    assert [probe.penalty for (probe,) in seen] == list(PENALTIES)
+    assert found is seen[-1][0]
     assert found.weights_FC.dtype == found.bias_C.dtype == np.float32
 
 
-@pytest.mark.parametrize("threads", [1, 2, 5])
-def test_probes_of_several_lessons_share_a_penalty_and_nothing_else(threads: int) -> None:
-    """Each is what it would be alone with that penalty, to the bit, whoever is solved beside it."""
-    lessons = [
-        partial(lesson, x_NF, classes(x_NF, 2)) for x_NF in (features(80, 6, seed=n) for n in range(5))
-    ]
-    seen: list[Sequence[Logits]] = []
+@pytest.mark.parametrize("outputs", [1, 2, 3])
+def test_copies_share_a_penalty_and_each_learns_from_its_own_rows(outputs: int) -> None:
+    x_NF = features(240, 6)
+    labels_N = values(x_NF) if outputs == 1 else classes(x_NF, outputs)
+    learned_NK = np.arange(240)[:, None] % 3 != np.arange(3)
+    penalty = PENALTIES[2]
+    worth = iter([(0.0, 0.0), (0.0, 0.0), (1.0, 0.0), (0.0, 0.0), (0.0, 0.0)])
+    found = fit_probes(lesson(x_NF, labels_N, outputs=outputs, learned_NK=learned_NK), lambda _: next(worth))
 
-    def judge(said: Sequence[Logits]) -> tuple[float, float]:
-        seen.append(said)
-        return (1.0 if len(seen) == 3 else 0.0), 0.0
+    assert [probe.penalty for probe in found] == [penalty] * 3
+    for probe_of_copy, learned_N in zip(found, learned_NK.T, strict=True):
+        alone = probe(x_NF[learned_N], labels_N[learned_N], outputs=outputs, penalty=penalty)
+        np.testing.assert_allclose(probe_of_copy.weights_FC, alone.weights_FC, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(probe_of_copy.bias_C, alone.bias_C, rtol=1e-3, atol=1e-4)
 
-    found = fit_probes(lessons, judge, threads=threads)
 
-    assert [probe.penalty for probe in found] == [PENALTIES[2]] * 5
-    for one, begin, said in zip(found, lessons, seen[2], strict=True):
-        worth = iter([(0.0, 0.0), (0.0, 0.0), (1.0, 0.0)])
-        alone = fit(begin(), lambda _, worth=worth: next(worth), PENALTIES[:3])  # type: ignore[misc]
-        np.testing.assert_array_equal(one.weights_FC, alone.weights_FC)
-        np.testing.assert_array_equal(said, one.answer(begin().asked_NF))
+def test_a_copy_without_rows_of_a_class_takes_it_for_unlikely() -> None:
+    x_NF = features(200, 5)
+    labels_N = classes(x_NF, 3)
+    learned_NK = np.stack([np.ones(200, np.bool_), labels_N != 1], axis=1)
+    one = lesson(x_NF, labels_N, outputs=3, learned_NK=learned_NK)
+    _, without = fit_probes(one, lambda _: (0.0, 0.0), penalties=(10.0,))
+    said = shares(answer(without, x_NF))
+    assert np.isfinite(said).all()
+    assert said[:, 1].max() < 1e-3
 
 
 def test_only_the_first_rows_are_learned_from() -> None:

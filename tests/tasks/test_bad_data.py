@@ -192,9 +192,7 @@ def test_text_that_is_no_text(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", '{"sentence": 7, "label": 1}\n')
     assert message("sst2", path) == "FILE line 1: the column 'sentence' holds no text; found 7"
     path = write(tmp_path / "b.jsonl", '{"sentence": "\\ud83d", "label": 1}\n')
-    assert message("sst2", path) == (
-        "FILE line 1: the column 'sentence' holds half a character; found '\\ud83d'"
-    )
+    assert message("sst2", path) == "FILE line 1: is not JSON; found half a character, '\\ud83d'"
 
 
 def test_an_id_that_stands_twice(tmp_path: Path) -> None:

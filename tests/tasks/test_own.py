@@ -119,7 +119,7 @@ def test_without_a_place_for_data_there_is_advice(tmp_path: Path) -> None:
     [
         ("", "is empty"),
         ("- a\n", f"defines no task; expected the fields {FIELDS}; found ['a']"),
-        ("kind: [", "is not YAML; found expected the node content, but found '<stream end>' in line 1"),
+        ("kind: [", "is not YAML; found did not find expected node content at line 2"),
         ("name: x\n", "lacks its kind; expected kind: one of span, classification, regression"),
         (
             "kind: spam\n",

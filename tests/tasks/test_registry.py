@@ -51,5 +51,5 @@ def test_an_unknown_task_is_answered_with_the_nearest() -> None:
     ],
 )
 def test_a_damaged_description_is_refused(value: dict[str, object]) -> None:
-    with pytest.raises(DataError, match=r"^task: is not the description of a task; found "):
+    with pytest.raises(DataError, match=r"^task: is not the description of a task"):
         task_from_json(value)

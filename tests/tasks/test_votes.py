@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import torch
 
+from bv_search.scan.loss import LOSSES
 from bv_search.tasks.task import Kind
-from bv_search.tasks.votes import Logits, Votes, mean_logits
+from bv_search.tasks.votes import Logits, Votes, loss_of, mean_logits, mean_of
 
 
 def softmax(values: np.ndarray, axis: int) -> np.ndarray:
@@ -52,3 +54,37 @@ def test_votes_are_the_same_of_one_array_and_of_many() -> None:
     (rows,) = said(Kind.CLASSIFICATION, 1)
     one, many = Votes.of(rows, Kind.CLASSIFICATION), Votes.of(list(rows), Kind.CLASSIFICATION)
     np.testing.assert_array_equal(one.values, many.values)
+
+
+def labels_of(kind: Kind) -> np.ndarray:
+    """Of the three windows."""
+    labels = {Kind.SPAN: [[1, 4], [0, 0], [8, 8]], Kind.CLASSIFICATION: [[3], [0], [1]]}
+    return np.array(labels.get(kind, [[0.5], [-1.0], [2.0]]), np.float32)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_the_loss_is_what_training_minimises(kind: Kind) -> None:
+    (logits,) = said(kind, 1)
+    labels_ND = labels_of(kind)
+    expected = [
+        LOSSES[kind](
+            torch.from_numpy(np.atleast_2d(each))[None],
+            torch.tensor([len(np.atleast_2d(each))]),
+            torch.from_numpy(labels_D[None]),
+            None,
+        )
+        for each, labels_D in zip(logits, labels_ND, strict=True)
+    ]
+    loss = loss_of(Votes.of(logits, kind).truth(labels_ND, kind), kind)
+    assert loss == pytest.approx(float(torch.cat(expected).mean()), rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_what_a_mean_gives_to_the_truth_is_the_mean_of_what_its_members_give(kind: Kind) -> None:
+    votes = [Votes.of(each, kind) for each in said(kind, 3)]
+    weights = [1.0, 2.0, 3.0]
+    truths = [each.truth(labels_of(kind), kind) for each in votes]
+    expected = np.average(truths, axis=0, weights=weights)
+    np.testing.assert_allclose(
+        mean_of(votes, weights).truth(labels_of(kind), kind), expected, rtol=1e-4, atol=1e-6
+    )

@@ -1,12 +1,13 @@
 """One Ray for all searches of a file: a second `ray_session` inside it takes part in it."""
 
+import csv
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bv_search.cluster import ray_session
-from bv_search.run.folder import Run
+from bv_search.run.folder import LEADERBOARD, Run
 from bv_search.run.trial import TrialRecord
 from bv_search.store.store import Store
 from tests.extract.conftest import pairs, stage
@@ -27,6 +28,18 @@ def ladder(run: Run) -> list[TrialRecord]:
 def finished(run: Run) -> list[TrialRecord]:
     """Best on select first."""
     return [record for record in run.finished_trials() if record.is_searched]
+
+
+def ended_alike(run: Run, other: Run) -> None:
+    """To the bit, but for how long it took."""
+    with (run.path / LEADERBOARD).open() as ours, (other.path / LEADERBOARD).open() as theirs:
+        for one, its_like in zip(csv.DictReader(ours), csv.DictReader(theirs), strict=True):
+            assert {**one, "seconds": ""} == {**its_like, "seconds": ""}
+    for record in run.trials():
+        mine, its = (sorted(each.trial_folder(record.id).glob("*")) for each in (run, other))
+        assert [path.name for path in mine] == [path.name for path in its]
+        for path, like in zip(mine, its, strict=True):
+            assert path.read_bytes() == like.read_bytes(), f"{record.id}/{path.name}"
 
 
 @pytest.fixture(scope="module")

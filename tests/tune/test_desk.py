@@ -1,6 +1,7 @@
 """The desk writes down what comes back from the scan workers."""
 
 from collections import deque
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,9 +17,11 @@ from bv_search.scan.trial import TrialConfig
 from bv_search.tune.budget import Budget
 from bv_search.tune.crew import Ended, Job, Lost
 from bv_search.tune.desk import Desk
-from bv_search.tune.pool import Pool
+from bv_search.tune.halving import Halving
+from bv_search.tune.pool import Order, Pool, Waiting
 from bv_search.tune.resume import Past
 from bv_search.tune.rungs import plan_rungs
+from bv_search.tune.thin_trial import GOES_ON
 
 CONFIG = {"head": {"kind": "pooling"}, "learning_rate": 0.01}
 SHAPE = HeadShape(layers=2, width=4, outputs=2, per_token=False, tokens=1)
@@ -28,22 +31,40 @@ LADDER = ["majority", "probe-0", "probe-1", "probe-all"]
 class Recorder:
     """What it was told."""
 
-    def __init__(self) -> None:
+    def __init__(self, *left: str) -> None:
         self.failures: dict[str, str] = {}
         self.statuses: dict[str, str] = {}
         self.segments: list[Outcome] = []
+        self.rounds: list[list[list[str]]] = []
+        self.left = left  # packs that an earlier session noted
+        self.packs: list[list[str]] = []
 
     def mirror(self) -> None:
         """There is no MLflow."""
 
-    def segment(self, outcome: Outcome, seconds: float) -> None:
-        self.segments.append(outcome)
+    def began_round(self, orders: Sequence[Order]) -> None:
+        self.rounds.append([order.trials for order in orders])
 
-    def halted(self, trial: str, status: str, *, is_cut: bool) -> None:
-        self.statuses[trial] = status
+    def segment(self, outcomes: Sequence[Outcome], seconds: float, over: Mapping[str, str]) -> None:
+        self.segments += outcomes
+        self.failures |= {o.trial: o.failure for o in outcomes if o.failure is not None}
+        self.statuses |= over
 
-    def finished(self, final: Final, config: TrialConfig, status: str) -> None:
-        self.statuses[final.trial] = status
+    def halted(self, statuses: Mapping[str, str], cut: Collection[str]) -> None:
+        self.statuses |= statuses
+
+    def finished(self, pack: Sequence[tuple[Final | Diverged, TrialConfig, str]]) -> None:
+        for final, _, status in pack:
+            if isinstance(final, Diverged):
+                self.failures[final.trial] = str(final)
+            else:
+                self.statuses[final.trial] = status
+
+    def noted(self, work: str, packs: list[list[str]]) -> None:
+        self.packs = packs
+
+    def packs_left(self, work: str, trials: Collection[str]) -> list[list[str]]:
+        return [list(pack) for pack in self.left]
 
     def state(self, trial: str, position: int) -> bytes:
         return trial.encode()
@@ -53,12 +74,11 @@ class Recorder:
 
 
 class Crew:
-    """One worker that answers as it was told to, one job after another; where it dies, another one starts."""
+    """Workers that answer as they were told to, the last job first; where one dies, another one starts."""
 
-    size = 1
-
-    def __init__(self, *answers: list[Any] | Lost) -> None:
-        self._answers = deque(answers)
+    def __init__(self, *answers: list[Any] | Lost, size: int = 1) -> None:
+        self.size = size
+        self.answers = deque(answers)
         self._starts = False
         self.running: list[Job] = []
         self.jobs: list[Job] = []
@@ -76,31 +96,40 @@ class Crew:
         if self._starts:
             self._starts = False
             return []
-        result = self._answers.popleft()
+        result = self.answers.popleft()
         self._starts = isinstance(result, Lost) and result.worker_died
         return [Ended(job=self.running.pop(), result=result, seconds=0.0)]
 
 
-def desk_of(crew: Crew, recorder: Recorder, *trials: str) -> Desk:
-    rungs = plan_rungs([TrialConfig.from_json(CONFIG)], 1600, halving=False, one_token=True)
+def desk_of(
+    crew: Crew, recorder: Recorder, *trials: str, halving: bool = False, target: float | None = None
+) -> Desk:
+    rungs = plan_rungs([TrialConfig.from_json(CONFIG)], 1600, halving=halving, one_token=True)
     parts: dict[str, Any] = {"crew": crew, "recorder": recorder}
     desk = Desk(
         pool=Pool(rungs, 8),
-        rungs=rungs,
+        halving=Halving(rungs),
         progress=Progress(quiet=True),
         total=len(trials),
-        budget=Budget(None),
+        budget=Budget(None, target=target),
         **parts,
     )
     for trial in trials:
-        desk.known(Past(trial=trial, config=CONFIG, position=100, status="done"))
+        desk.recall(Past(trial=trial, config=CONFIG, position=100, status="done"))
     return desk
 
 
 def final_of(trial: str) -> Final:
     answers = Answers(ids=[], logits=np.empty((0, 2)), loss=0.0, score=0.0, interval=(0.0, 0.0), metrics={})
     return Final(
-        trial=trial, shape=SHAPE, weights=b"", copies=1, parameters=1, select=answers, report=answers
+        trial=trial,
+        shape=SHAPE,
+        weights=b"",
+        copies=1,
+        parameters=1,
+        select=answers,
+        train=None,
+        report=answers,
     )
 
 
@@ -137,7 +166,7 @@ def trained(trial: str, position: int, *, has_learned: bool) -> Outcome:
     )
 
 
-@pytest.mark.parametrize(("has_learned", "status"), [(True, "done"), (False, "stopped")])
+@pytest.mark.parametrize(("has_learned", "status"), [(True, "done"), (False, "")])
 def test_a_head_that_has_learned_is_done_wherever_it_stands(has_learned: bool, status: str) -> None:
     crew, recorder = Crew([trained("a", 100, has_learned=has_learned)]), Recorder()
     desk = desk_of(crew, recorder)
@@ -145,10 +174,11 @@ def test_a_head_that_has_learned_is_done_wherever_it_stands(has_learned: bool, s
     desk.dispatch(all_are_in=True)
 
     news = desk.collect()
-    desk.halt("a")
 
-    assert news == {"a": {"score": 0.5, "loss": 0.7, "rows": 1600, "position": 100, "done": has_learned}}
-    assert recorder.statuses == {"a": status}
+    assert news == {"a": {"score": 0.5, "loss": 0.7, "rows": 1600, "done": has_learned, GOES_ON: not status}}
+    assert recorder.statuses == ({"a": status} if status else {})
+    desk.halt_all()
+    assert recorder.statuses == {"a": status or "stopped"}
 
 
 def test_a_head_that_is_not_asked_for_goes_on_without_news() -> None:
@@ -163,11 +193,123 @@ def test_a_head_that_is_not_asked_for_goes_on_without_news() -> None:
     assert [job.method for job in crew.jobs] == ["segment", "segment"]
 
 
+def scored(trial: str, score: float, *, position: int, has_learned: bool = False) -> Outcome:
+    found = Check(position=position, rows=16 * position, score=score, loss=0.7)
+    return replace(trained(trial, position, has_learned=has_learned), found=found)
+
+
+RUNG = plan_rungs([TrialConfig.from_json(CONFIG)], 1600, halving=True, one_token=True).of(
+    TrialConfig.from_json(CONFIG)
+)[0]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_rung_hears_every_score_of_a_round_before_it_judges_a_head(first: int) -> None:
+    """Whichever worker is the first, of the four the best two go on."""
+    scores = {"a": 0.1, "b": 0.9, "c": 0.5, "d": 0.8}
+    crew, recorder = Crew(size=2), Recorder()
+    desk = desk_of(crew, recorder, halving=True)
+    for trial in scores:
+        desk.park(trial, CONFIG)
+    desk.dispatch(all_are_in=True)
+    assert recorder.rounds == [[["a", "b"], ["c", "d"]]], "noted before they go"
+    if first == 0:
+        crew.running.reverse()
+    for job in reversed(crew.running):
+        crew.answers.append([scored(t, scores[t], position=RUNG) for t in job.about.trials])
+
+    assert (desk.collect(), recorder.statuses) == ({}, {}), "others are on their way"
+    news = desk.collect()
+
+    assert {trial for trial, told in news.items() if told[GOES_ON]} == {"b", "d"}
+    assert recorder.statuses == {"a": "stopped", "c": "stopped"}
+
+
+def test_one_that_learned_on_the_way_is_a_measure_for_those_that_come_to_the_rung() -> None:
+    crew, recorder = Crew(), Recorder()
+    desk = desk_of(crew, recorder, halving=True)
+    for trial in "abc":
+        desk.park(trial, CONFIG)
+    crew.answers.append(
+        [
+            scored("a", 0.9, position=RUNG - 13, has_learned=True),
+            scored("b", 0.5, position=RUNG),
+            scored("c", 0.95, position=RUNG),
+        ]
+    )
+    desk.dispatch(all_are_in=True)
+    desk.collect()
+    assert recorder.statuses == {"a": "done", "b": "stopped"}
+
+
+def test_a_round_that_was_broken_off_is_judged_once_the_others_are_in() -> None:
+    """As it would have been: those that were in already wait for them."""
+    crew, recorder = Crew(), Recorder()
+    desk = desk_of(crew, recorder, halving=True)
+    at_rung = Check(position=RUNG, rows=16 * RUNG, score=0.5, loss=0.7)
+    for trial in "ab":
+        desk.recall(Past(trial=trial, config=CONFIG, position=RUNG, found=[(RUNG, at_rung)]))
+    desk.recall(Past(trial="c", config=CONFIG))
+    away = Waiting(trial="c", config=TrialConfig.from_json(CONFIG), position=0)
+    crew.answers.append([scored("c", 0.9, position=RUNG)])
+
+    desk.complete([Order(heads=(away,), stop=RUNG, score=frozenset("c"))], {"a": at_rung, "b": at_rung})
+
+    assert [job.arguments[1:3] for job in crew.jobs] == [(RUNG, frozenset("c"))]
+    assert recorder.statuses == {"a": "stopped", "b": "stopped"}
+
+
+def test_a_round_that_was_broken_off_is_given_up_where_the_search_is_over() -> None:
+    crew, recorder = Crew(), Recorder()
+    desk = desk_of(crew, recorder, halving=True, target=0.8)
+    at_rung = Check(position=RUNG, rows=16 * RUNG, score=0.9, loss=0.7)
+    desk.recall(Past(trial="a", config=CONFIG, position=RUNG, found=[(RUNG, at_rung)]))
+    desk._budget.hear("a", 0.9)
+    away = Waiting(trial="b", config=TrialConfig.from_json(CONFIG), position=0)
+
+    desk.complete([Order(heads=(away,), stop=RUNG, score=frozenset("b"))], {"a": at_rung})
+
+    assert crew.jobs == []
+
+
+def test_what_comes_of_a_trial_that_has_failed_meanwhile_does_not_count() -> None:
+    crew, recorder = Crew(), Recorder()
+    desk = desk_of(crew, recorder)
+    for trial in "ab":
+        desk.park(trial, CONFIG)
+    desk.dispatch(all_are_in=True)
+    desk.fail("a", "its trial processes died")
+    crew.answers.append([trained("a", 100, has_learned=True), trained("b", 100, has_learned=True)])
+    assert set(desk.collect()) == {"b"}
+    assert [outcome.trial for outcome in recorder.segments] == ["b"]
+    assert recorder.statuses == {"b": "done"}
+
+
+def test_a_head_that_failed_is_told_with_the_others_of_its_round() -> None:
+    died = Lost(reason="a bug", worker_died=False)
+    crew, recorder = Crew(size=2), Recorder()
+    desk = desk_of(crew, recorder)
+    for trial in "ab":
+        desk.park(trial, CONFIG)
+    desk.dispatch(all_are_in=True)
+    crew.answers.extend([died, [trained("a", 100, has_learned=True)]])
+    assert (desk.collect(), recorder.failures) == ({}, {"b": "a bug"})
+    assert set(desk.collect()) == {"a", "b"}
+
+
+def test_heads_that_were_to_be_scored_together_are() -> None:
+    """By the session that was broken off; those that came later are scored apart."""
+    crew, recorder = Crew([final_of("b"), final_of("c")], [final_of("a")]), Recorder("bc")
+    desk_of(crew, recorder, "a", "b", "c").finish(pack=1)
+    assert [job.arguments for job in crew.jobs] == [([b"b", b"c"],), ([b"a"],)]
+    assert recorder.packs == [["b", "c"], ["a"]]
+
+
 def test_what_was_known_to_have_learned_is_done() -> None:
     recorder = Recorder()
     desk = desk_of(Crew(), recorder)
-    desk.known(Past(trial="a", config=CONFIG, position=100, has_learned=True))
-    desk.known(Past(trial="b", config=CONFIG, position=100))
+    desk.recall(Past(trial="a", config=CONFIG, position=100, has_learned=True))
+    desk.recall(Past(trial="b", config=CONFIG, position=100))
     desk.halt_all()
 
     assert recorder.statuses == {"a": "done", "b": "stopped"}

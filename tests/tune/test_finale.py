@@ -1,5 +1,6 @@
 """The finale of a search: who is in it, and what becomes of packs whose worker dies."""
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,23 @@ FAULT = Lost(reason="RuntimeError: no", worker_died=False)
 class Recorder:
     """What it was told."""
 
-    def __init__(self) -> None:
+    def __init__(self, *left: str) -> None:
         self.told: dict[str, str] = {}
+        self.left = left  # packs that an earlier session noted
+        self.packs: list[list[str]] = []
 
     def mirror(self) -> None:
         """There is no MLflow."""
 
-    def encore(self, encore: Encore, config: TrialConfig, seconds: float) -> None:
-        self.told[encore.trial] = "learned"
+    def encores(self, pack: Sequence[tuple[Encore | Diverged, TrialConfig]], seconds: float) -> None:
+        for end, _ in pack:
+            self.told[end.trial] = str(end) if isinstance(end, Diverged) else "learned"
+
+    def noted(self, work: str, packs: list[list[str]]) -> None:
+        self.packs = packs
+
+    def packs_left(self, work: str, trials: Collection[str]) -> list[list[str]]:
+        return [list(pack) for pack in self.left]
 
     def encore_failed(self, trial: str, reason: str) -> None:
         self.told[trial] = reason
@@ -47,9 +57,11 @@ def learned(*trials: str) -> list[Any]:
     return [Encore(trial=trial, rows=96, bagged=made, single=made) for trial in trials]
 
 
-def play(*answers: list[Any] | Lost, room: int = 9, trials: str = "abc") -> tuple[dict[str, str], list[str]]:
+def play(
+    *answers: list[Any] | Lost, room: int = 9, trials: str = "abc", left: Sequence[str] = ()
+) -> tuple[dict[str, str], list[str]]:
     """What is recorded, and who learned together."""
-    crew, recorder = Crew(*answers), Recorder()
+    crew, recorder = Crew(*answers), Recorder(*left)
     parts: dict[str, Any] = {"crew": crew, "recorder": recorder}
     Finale(progress=Progress(quiet=True), **parts).play([finalist(trial) for trial in trials], room)
     return recorder.told, ["".join(each.trial for each in job.arguments[0]) for job in crew.jobs]
@@ -62,6 +74,11 @@ def play(*answers: list[Any] | Lost, room: int = 9, trials: str = "abc") -> tupl
 def test_finalists_learn_together_as_far_as_there_is_room(room: int, packs: list[str]) -> None:
     told, found = play(*(learned(*pack) for pack in packs), room=room)
     assert (told, found) == (dict.fromkeys("abc", "learned"), packs)
+
+
+def test_a_pack_that_was_noted_and_not_ended_learns_as_it_would_have() -> None:
+    told, packs = play(learned("b"), learned("a", "c"), trials="abc", left=["b"])
+    assert (told, packs) == (dict.fromkeys("bac", "learned"), ["b", "ac"])
 
 
 def test_where_there_are_none_nothing_is_done() -> None:

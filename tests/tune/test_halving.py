@@ -1,17 +1,14 @@
 """Of the heads that come to a rung the best third goes on."""
 
 from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from ray.tune.schedulers import TrialScheduler
 
 from bv_search.scan.checks import Check
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.halving import Halving
 from bv_search.tune.rungs import Rungs, plan_rungs
-from bv_search.tune.thin_trial import TRIAL
 
 WINDOWS = 3300
 
@@ -42,12 +39,7 @@ def judge(halving: Halving, position: int, scores: dict[str, float], **settings:
 
 def going(halving: Halving, position: int, names: Any) -> list[str]:
     shuffled = Random(0).sample(list(names), len(names))
-    return sorted(name for name in shuffled if answer(halving, name, position) == TrialScheduler.CONTINUE)
-
-
-def answer(halving: Halving, name: str, position: int) -> str:
-    trial: Any = SimpleNamespace(config={TRIAL: name})
-    return halving.on_trial_result(None, trial, {"position": position})
+    return sorted(name for name in shuffled if halving.goes_on(name, position))
 
 
 @pytest.mark.parametrize(("heads", "number"), [(1, 1), (2, 1), (3, 1), (4, 2), (9, 3), (32, 11)])

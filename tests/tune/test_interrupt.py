@@ -21,6 +21,7 @@ from tests.stores import LAYERS
 from tests.tune.conftest import ladder, searched
 
 CTRL_C = b"\x03"
+LONG = "space: {head: {kind: adapter, size: 4}, learning_rate: {uniform: [0.001, 0.01]}, passes: 500}"
 
 
 class Terminal:
@@ -62,9 +63,7 @@ def test_once_finishes_the_segment_and_scores_and_twice_stops_at_once(
 ) -> None:
     """A terminal interrupts all its processes; those of Ray work on."""
     space = tmp_path / "long.yaml"
-    space.write_text(
-        "space: {head: {kind: adapter, size: 4}, learning_rate: {uniform: [0.001, 0.01]}, passes: 500}"
-    )
+    space.write_text(LONG)
     runs = tmp_path / "runs"
     options = ["--space", str(space), "--store", class_store.path, "--name", "it", "--runs", str(runs)]
     options += [
@@ -104,6 +103,36 @@ def test_once_finishes_the_segment_and_scores_and_twice_stops_at_once(
     assert len(ended) >= 2
     assert all(record.answers and record.rows == 500 * 200 for record in ended), "segments were finished"
     assert (run.ending(), len(ladder(run))) == ("interrupted", LAYERS + 2)
+
+
+def test_sigterm_stops_at_once_and_keeps_the_work(class_store: Store, tmp_path: Path) -> None:
+    """As Slurm and Kubernetes send it, to all processes or to the first alone."""
+    space = tmp_path / "long.yaml"
+    space.write_text(LONG)
+    runs = tmp_path / "runs"
+    options = ["--space", str(space), "--store", class_store.path, "--name", "it", "--runs", str(runs)]
+    options += [
+        "--trials",
+        "40",
+        "--pack",
+        "2",
+        "--searcher",
+        "random",
+        "--scheduler",
+        "none",
+        "--folds",
+        "1",
+    ]
+    search = Terminal(*options)
+    search.wait_for(" 2 heads in a pass")
+    os.kill(search.process, signal.SIGTERM)
+
+    assert search.exit_status() == 143
+    assert search.said.count("terminated; finished work is kept") == 1
+    assert "SIGTERM" not in search.said, "no native stack"
+    assert "Traceback" not in search.said
+    run = Run.open(runs / "it")
+    assert len(ladder(run)) == LAYERS + 2, "what was finished is there, and can be gone on with"
 
 
 @pytest.fixture

@@ -26,54 +26,63 @@ def in_memory() -> Rungs:
     return plan_rungs([config()], 9000, halving=True, one_token=True)
 
 
-def names(order: Order | None) -> list[str]:
-    return [] if order is None else [head.trial for head in order.heads]
+def names(*orders: Order) -> list[str]:
+    return [trial for order in orders for trial in order.trials]
 
 
-def test_a_pack_goes_when_it_is_full(rungs: Rungs) -> None:
+def test_a_full_pack_goes_before_those_that_are_further(rungs: Rungs) -> None:
     pool = Pool(rungs, pack=2)
-    pool.park(waiting("a"))
-    assert pool.next_full() is None
-    pool.park(waiting("b"))
+    for head in (waiting("a"), waiting("far", 63), waiting("b")):
+        pool.park(head)
 
-    order = pool.next_full()
+    (order,) = pool.next_round(1)
 
     assert names(order) == ["a", "b"]
-    assert order is not None
     assert (order.stop, set(order.score)) == (63, {"a", "b"})
-    assert len(pool) == 0
+    assert len(pool) == 1
 
 
-def test_what_waits_goes_once_no_more_can_come_the_furthest_first(rungs: Rungs) -> None:
+def test_else_the_furthest_go_first(rungs: Rungs) -> None:
     pool = Pool(rungs, pack=8)
     for head in (waiting("far", 63), waiting("near"), waiting("far too", 63)):
         pool.park(head)
 
-    assert names(pool.next_share(1)) == ["far", "far too"]
-    assert names(pool.next_share(1)) == ["near"]
-    assert pool.next_share(1) is None
+    assert [names(*pool.next_round(1)) for _ in range(3)] == [["far", "far too"], ["near"], []]
 
 
-def test_what_waits_is_shared_by_the_workers_that_are_idle(rungs: Rungs) -> None:
+@pytest.mark.parametrize("order", ["abcd", "dbca"])
+def test_who_goes_together_does_not_depend_on_who_came_first(rungs: Rungs, order: str) -> None:
+    pool = Pool(rungs, pack=8)
+    for trial in order:
+        pool.park(waiting(trial, 63 if trial in "ab" else 0))
+    assert [names(each) for each in pool.next_round(3)] == [["a"], ["b"], ["c", "d"]]
+
+
+def test_a_round_gives_every_worker_a_share(rungs: Rungs) -> None:
     pool = Pool(rungs, pack=64)
     for number in range(7):
         pool.park(waiting(str(number)))
 
-    assert [len(names(pool.next_share(idle))) for idle in (3, 2, 1)] == [3, 2, 2]
-    assert pool.next_share(1) is None
+    assert [len(order.heads) for order in pool.next_round(3)] == [3, 2, 2]
+    assert pool.next_round(3) == []
+
+
+def test_what_no_worker_is_left_for_waits_for_the_next_round(rungs: Rungs) -> None:
+    pool = Pool(rungs, pack=2)
+    for number in range(7):
+        pool.park(waiting(str(number)))
+    assert [names(*pool.next_round(2)) for _ in range(3)] == [list("0123"), list("456"), []]
 
 
 def test_survivors_of_several_packs_merge(rungs: Rungs) -> None:
     pool = Pool(rungs, pack=2)
     for trial in "abcd":
         pool.park(waiting(trial))
-    for _ in range(2):
-        pool.next_full()
-
+    pool.next_round(2)
     pool.park(waiting("a", 63))
     pool.park(waiting("d", 63))
 
-    assert names(pool.next_full()) == ["a", "d"]
+    assert names(*pool.next_round(1)) == ["a", "d"]
 
 
 def test_heads_on_less_data_go_along_up_to_their_end(rungs: Rungs) -> None:
@@ -81,9 +90,8 @@ def test_heads_on_less_data_go_along_up_to_their_end(rungs: Rungs) -> None:
     pool.park(waiting("little", data_fraction=0.1))
     pool.park(waiting("all"))
 
-    order = pool.next_full()
+    (order,) = pool.next_round(1)
 
-    assert order is not None
     assert (order.stop, set(order.score)) == (57, {"little"})
 
 
@@ -92,7 +100,7 @@ def test_after_the_first_pass_heads_share_only_with_their_own_kind(rungs: Rungs)
     pool.park(waiting("small", 126, data_fraction=0.2, passes=2))
     pool.park(waiting("large", 126, passes=2))
 
-    assert pool.next_full() is None
+    assert [names(order) for order in pool.next_round(2)] == [["small"], ["large"]]
 
 
 def test_heads_of_any_passes_go_together_up_to_the_first_end_of_one(rungs: Rungs) -> None:
@@ -100,10 +108,9 @@ def test_heads_of_any_passes_go_together_up_to_the_first_end_of_one(rungs: Rungs
     for passes in (1, 2, "auto"):
         pool.park(waiting(str(passes), 375, passes=passes))
 
-    order = pool.next_full()
+    (order,) = pool.next_round(1)
 
     assert names(order) == ["1", "2", "auto"]
-    assert order is not None
     assert (order.stop, set(order.score)) == (563, {"1", "2", "auto"}), "a rung of those that go on"
 
 
@@ -112,13 +119,11 @@ def test_where_a_step_takes_a_whole_batch_none_is_cut_by_a_neighbours_end(in_mem
     pool.park(waiting("little", data_fraction=0.1))
     pool.park(waiting("fixed"))
     pool.park(waiting("open", passes="auto"))
-    assert pool.next_full() is None
-
     pool.park(waiting("open too", passes="auto", batch=128))
-    order = pool.next_full()
+    order, *others = (pool.next_round(1)[0] for _ in range(3))
 
+    assert [names(each) for each in others] == [["fixed"], ["little"]]
     assert names(order) == ["open", "open too"]
-    assert order is not None
     assert in_memory.course(config(passes="auto")).is_border(order.stop)
 
 
@@ -138,4 +143,4 @@ def test_a_trial_that_was_ended_is_dropped(rungs: Rungs) -> None:
     pool.drop("a")
     pool.drop("never here")
 
-    assert pool.next_share(1) is None
+    assert pool.next_round(1) == []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bv_search.run.journal import Journal
+from bv_search.run.folder import Run
 from bv_search.run.trial import fold
 from bv_search.scan.checks import Check
 from bv_search.scan.outcome import Outcome
@@ -40,7 +40,7 @@ def test_while_mlflow_is_away_it_is_tried_ever_less_often(
 
 def test_what_is_recorded_of_a_head_is_read_again(tmp_path: Path) -> None:
     """By a resumed session, and by all who look at the run; its state is there before the event is."""
-    run: Any = SimpleNamespace(path=tmp_path, journal=Journal(tmp_path / "journal.jsonl"))
+    run = Run(tmp_path, study=None)  # type: ignore[arg-type]
     recorder = Recorder(run, store=None, mirror=None)  # type: ignore[arg-type]
     first, second = (Check(position=n, rows=16 * n, score=0.1 * n, loss=1.0 / n) for n in (3, 6))
     config = {"head": {"kind": "linear"}, "learning_rate": 0.01}
@@ -60,7 +60,7 @@ def test_what_is_recorded_of_a_head_is_read_again(tmp_path: Path) -> None:
             checks=checks,
             found=found,
         )
-        recorder.segment(outcome, seconds=0.5)
+        recorder.segment([outcome], seconds=0.5, over={"0001": "done"} if has_learned else {})
         assert recorder.state("0001", position) == str(position).encode()
     assert [path.name for path in (tmp_path / "states").iterdir()] == ["0001-8.safetensors"]
 
@@ -68,7 +68,7 @@ def test_what_is_recorded_of_a_head_is_read_again(tmp_path: Path) -> None:
     rung, head = read_past(events)
     assert (rung.rung, rung.config, head.rung) == ("probe", config, None)
     assert (head.position, head.has_learned) == (8, True)
-    assert (head.found, head.unheard) == ([(5, first), (8, second)], second)
+    assert (head.found, head.status) == ([(5, first), (8, second)], "done")
     record = fold(events)["0001"]
     assert (record.rows, record.score, record.loss) == (128, second.score, second.loss)
     assert [(point.rows, point.loss) for point in record.curve] == [(48, first.loss), (96, second.loss)]

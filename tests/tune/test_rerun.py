@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 
 from bv_search.command import Progress, main
+from bv_search.heads.folder import read_config, write_head
 from bv_search.run.folder import Run
 from bv_search.store.store import Store
 from bv_search.tune import rerun as module
 from bv_search.tune.__main__ import COMMAND
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.search import run as search
+from tests.model.small_run import note_files
 from tests.tune.conftest import searched
 
 SPACE = """
@@ -78,15 +80,18 @@ def test_so_does_what_the_finale_made(run: Run, capsys: pytest.CaptureFixture[st
 
 
 def test_weights_and_scores_that_are_others_are_told(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    weights = run.trial_folder("probe-1") / "model.safetensors"
-    tensors = load_file(weights)
+    folder = run.trial_folder("probe-1")
+    tensors = load_file(folder / "model.safetensors")
     tensors["1.bias_C"][0] += 0.25
-    save_file(tensors, weights)
+    write_head(folder, read_config(folder), save(tensors))
+    assert main(COMMAND, ["--rerun", str(run.path), "probe-1", "--quiet"]) == 2
+    assert "probe-1/config.json: is damaged" in capsys.readouterr().err
+    note_files(run, "probe-1")
     status, said = rerun(run, "probe-1", capsys)
     assert (status, said["identical"]) == (0, False)
     assert said["largest_difference"] == pytest.approx(0.25, abs=1e-4)
 
-    (end,) = [e for e in run.events() if e["event"] == "finish" and e["trial"] == "probe-1"]
+    *_, end = [e for e in run.events() if e["event"] == "finish" and e["trial"] == "probe-1"]
     run.journal.append({**end, "score": end["score"] - 0.02})
     status, said = rerun(run, "probe-1", capsys)
     assert (status, said["agrees"]) == (1, False)

@@ -7,18 +7,21 @@ import pytest
 
 from bv_search.scan.checks import Check
 from bv_search.scan.trial import TrialConfig
+from bv_search.tune.budget import Budget
+from bv_search.tune.desk import Desk
 from bv_search.tune.halving import Halving
-from bv_search.tune.resume import Past, read_past
+from bv_search.tune.pool import Pool
+from bv_search.tune.resume import Past, read_past, read_round
 from bv_search.tune.rungs import plan_rungs
-from bv_search.tune.search import replay
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.space import parse_space
+from bv_search.tune.trials import teach
 
 CONFIG = {"head": {"kind": "pooling"}, "learning_rate": 0.01}
 SPACE = parse_space({"space": CONFIG}, "it")
 TYPED = TrialConfig.from_json(CONFIG)
 RUNGS = plan_rungs([TYPED], 200, halving=True, one_token=True)
-FIRST, SECOND = RUNGS.of(TYPED)
+FIRST, SECOND, *_ = RUNGS.of(TYPED)
 
 
 def check(position: int, score: float, loss: float = 0.5) -> dict[str, Any]:
@@ -33,7 +36,7 @@ def segment(
     trial: str, position: int, found: dict[str, Any] | None, *, has_learned: bool = False
 ) -> dict[str, Any]:
     about: dict[str, Any] = {"position": position, "found": found, "checks": [], "has_learned": has_learned}
-    return {"event": "segment", "trial": trial, "rows": 16 * position, "seconds": 1.0, **about}
+    return {"event": "segment", "trial": trial, "rows": 16 * position, "seconds": 1.0, "state": "", **about}
 
 
 def halt(trial: str, status: str) -> dict[str, Any]:
@@ -51,21 +54,21 @@ def test_a_trial_that_was_suggested_is_begun_anew() -> None:
     assert past.typed_config == TYPED
 
 
-def test_what_a_head_is_worth_where_it_stands_is_told_again() -> None:
-    """Its trial did not live to report it, or nobody knows whether it did."""
+def test_what_a_head_is_worth_where_it_stands_is_known() -> None:
+    """Where its round was broken off, it is judged by that."""
     best = check(52, 0.7)
     past = one(segment("a", FIRST, best))
     assert past.unheard == Check(**best)
     assert (past.found, past.score) == ([(FIRST, Check(**best))], 0.7)
 
 
-def test_a_head_that_was_cut_behind_its_last_score_has_nothing_to_tell() -> None:
+def test_a_head_that_was_cut_behind_its_last_score_is_not_judged_by_it() -> None:
     past = one(segment("a", FIRST, check(FIRST, 0.7)), segment("a", FIRST + 13, None))
     assert (past.unheard, past.position, past.score) == (None, FIRST + 13, 0.7)
 
 
 @pytest.mark.parametrize("status", ["done", "stopped"])
-def test_a_trial_whose_training_is_over_has_nothing_to_tell(status: str) -> None:
+def test_a_trial_whose_training_is_over_is_judged_no_more(status: str) -> None:
     past = one(segment("a", FIRST, check(FIRST, 0.7)), halt("a", status))
     assert (past.is_live, past.unheard, past.status, past.finished) == (False, None, status, False)
 
@@ -86,23 +89,23 @@ def test_rungs_of_the_ladder_are_known_as_such() -> None:
     assert [(each.trial, each.rung) for each in past] == [("majority", "majority"), ("0001", None)]
 
 
-class Desk:
-    def __init__(self) -> None:
-        self.trials: list[str] = []
+def recalled(*events: dict[str, Any]) -> Halving:
+    """What a desk knows of earlier sessions."""
+    halving, none = Halving(RUNGS, spared=["probe-all"]), SimpleNamespace()
+    parts: dict[str, Any] = dict.fromkeys(("crew", "recorder", "progress"), none)
+    desk = Desk(pool=Pool(RUNGS, 8), halving=halving, total=0, budget=Budget(None), **parts)
+    for past in read_past(events):
+        desk.recall(past)
+    return halving
 
-    def known(self, past: Past) -> None:
-        self.trials.append(past.trial)
 
-
-def replayed(*events: dict[str, Any]) -> tuple[Halving, Any, Desk]:
-    halving, desk = Halving(RUNGS, spared=["probe-all"]), Desk()
+def taught(*events: dict[str, Any]) -> dict[str, Any]:
     told: dict[str, Any] = {}
     searcher: Any = SimpleNamespace(
         space=SPACE, adopt=lambda trial, draws: told.setdefault(trial, "adopted"), tell=told.__setitem__
     )
-    known: Any = desk
-    replay(read_past(events), searcher, known, halving)
-    return halving, told, desk
+    teach(searcher, read_past(events))
+    return told
 
 
 def goes_on(halving: Halving, position: int, score: float) -> bool:
@@ -113,15 +116,15 @@ def goes_on(halving: Halving, position: int, score: float) -> bool:
 
 def test_a_rung_remembers_who_was_there_and_who_had_learned_before_it() -> None:
     events = [suggest("a"), suggest("b"), suggest("c")]
-    assert goes_on(replayed(*events)[0], FIRST, 0.1)
+    assert goes_on(recalled(*events), FIRST, 0.1)
 
     there = [segment("a", FIRST, check(FIRST, 0.9)), segment("b", FIRST, check(FIRST, 0.8))]
-    assert not goes_on(replayed(*events, *there)[0], FIRST, 0.1)
-    assert goes_on(replayed(*events, *there)[0], SECOND, 0.1)
+    assert not goes_on(recalled(*events, *there), FIRST, 0.1)
+    assert goes_on(recalled(*events, *there), SECOND, 0.1)
 
-    learned = [segment(trial, 91, check(13, 0.9), has_learned=True) for trial in "ab"]
-    assert not goes_on(replayed(*events, *learned)[0], FIRST, 0.1)
-    assert not goes_on(replayed(*events, *learned)[0], SECOND, 0.1)
+    learned = [segment(trial, 26, check(13, 0.9), has_learned=True) for trial in "ab"]
+    assert not goes_on(recalled(*events, *learned), FIRST, 0.1)
+    assert not goes_on(recalled(*events, *learned), SECOND, 0.1)
 
 
 def test_the_searcher_hears_of_what_it_proposed_and_nothing_else() -> None:
@@ -131,14 +134,49 @@ def test_the_searcher_hears_of_what_it_proposed_and_nothing_else() -> None:
         segment("probe-all", FIRST, check(FIRST, 1.0)),
         halt("probe-all", "done"),
     ]
-    halving, told, desk = replayed(*probe, suggest("0001"), *trained, suggest("0002"))
-    assert told == {"0001": 0.9, "0002": "adopted"}
-    assert desk.trials == ["probe-all", "0001", "0002"]
-    assert goes_on(halving, FIRST, 0.95)
+    events = [*probe, suggest("0001"), *trained, suggest("0002")]
+    assert taught(*events) == {"0001": 0.9, "0002": "adopted"}
+    assert goes_on(recalled(*events), FIRST, 0.95)
 
 
 def test_a_real_searcher_takes_up_what_an_earlier_session_drew() -> None:
-    searcher, desk = SEARCHERS["random"](SPACE, 0), Desk()
-    known: Any = desk
-    replay(read_past([suggest("0001"), halt("0001", "done")]), searcher, known, Halving(RUNGS))
-    assert desk.trials == ["0001"]
+    searcher = SEARCHERS["random"](SPACE, 0)
+    teach(searcher, read_past([suggest("0001"), halt("0001", "done")]))
+    assert searcher.pending == {}
+
+
+def begun(*orders: str, stop: int = FIRST) -> dict[str, Any]:
+    said = [{"trials": list(order), "stop": stop, "score": list(order)} for order in orders]
+    return {"event": "round", "orders": said}
+
+
+def left_of(*events: dict[str, Any]) -> tuple[list[list[str]], list[str]]:
+    orders, are_in = read_round(events, read_past(events))
+    assert all(order.stop == FIRST and order.score == set("abcd") & order.score for order in orders)
+    return [order.trials for order in orders], [each.trial for each in are_in]
+
+
+def test_a_round_is_read_as_far_as_it_came() -> None:
+    events = [suggest(trial) for trial in "abcd"]
+    assert left_of(*events) == ([], [])
+    events.append(begun("ab", "cd"))
+    assert left_of(*events) == ([["a", "b"], ["c", "d"]], [])
+    first = [segment(trial, FIRST, check(FIRST, 0.7)) for trial in "cd"]
+    assert left_of(*events, *first) == ([["a", "b"]], ["c", "d"])
+    second = [segment("a", FIRST, check(FIRST, 0.6)), {"event": "finish", "trial": "b", "status": "failed"}]
+    assert left_of(*events, *first, *second) == ([], ["a", "c", "d"])
+    assert left_of(*events, *first, *second, halt("c", "stopped")) == ([], ["a", "d"])
+    assert left_of(*events, *first, *second, begun("ad")) == ([["a", "d"]], [])
+
+
+def test_a_head_that_is_over_goes_nowhere() -> None:
+    """Its round was given up, and its end is written."""
+    trained = [segment(trial, 26, check(13, 0.6)) for trial in "ab"]
+    events = [*map(suggest, "ab"), *trained, begun("ab"), halt("a", "stopped")]
+    assert left_of(*events) == ([["b"]], [])
+
+
+def test_heads_of_a_round_go_from_where_they_stood() -> None:
+    events = [suggest("a"), segment("a", 39, None), begun("a", stop=FIRST)]
+    (order,), _ = read_round(events, read_past(events))
+    assert [(head.position, head.config) for head in order.heads] == [(39, TYPED)]

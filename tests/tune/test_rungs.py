@@ -3,7 +3,7 @@
 import pytest
 
 from bv_search.scan.trial import TrialConfig
-from bv_search.tune.rungs import FLOOR, REDUCTION, Rungs, plan_rungs
+from bv_search.tune.rungs import FLOOR, FLOOR_INSIDE, REDUCTION, Rungs, plan_rungs
 
 WINDOWS = (48, 200, 2000, 3300, 9000, 90_000)
 SETTINGS: list[dict[str, object]] = [
@@ -72,14 +72,22 @@ def test_heads_that_differ_in_what_a_search_varies_stop_at_the_same_places() -> 
 
 
 def test_the_first_rung_gives_the_largest_batch_its_steps() -> None:
-    assert plan(config()).floor == FLOOR
-    assert plan(config(), config(batch=64)).floor == 4 * FLOOR
+    fixed = config(passes=12)
+    assert plan(fixed, config(batch=64), windows=1600).of(fixed) == [100, 300, 900]
+    assert plan(fixed, config(batch=128), windows=1600).of(fixed) == [300, 900]
     assert plan(config(passes=1), windows=700).of(config(passes=1)) == [], "too few to tell heads apart"
+
+
+def test_rungs_inside_of_the_first_pass_want_more_steps_than_those_behind_it() -> None:
+    fixed = config(passes=12)
+    assert plan(fixed, windows=16 * FLOOR).of(fixed) == [FLOOR, 3 * FLOOR, 9 * FLOOR]
+    assert plan(fixed, windows=16 * (3 * FLOOR_INSIDE - 3)).of(fixed)[0] == 3 * FLOOR_INSIDE - 3
+    assert plan(fixed, windows=16 * 3 * FLOOR_INSIDE).of(fixed)[0] == FLOOR_INSIDE
 
 
 def test_without_a_scheduler_there_are_none() -> None:
     rungs = plan(halving=False)
-    assert rungs.floor is None
+    assert rungs.batch is None
     assert rungs.of(config()) == []
     assert rungs.next_stop(0, config()) == rungs.course(config()).end
 

@@ -1,16 +1,15 @@
 """Searches on real Ray: what they leave, how they are resumed, what ends them."""
 
-import json
 import os
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,29 +22,26 @@ from bv_search.heads.copies import count_all, load_heads
 from bv_search.model.source import open_model
 from bv_search.run.folder import Run
 from bv_search.run.predictions import read_predictions
-from bv_search.run.trial import DONE, STOPPED, TrialRecord
+from bv_search.run.trial import DONE, STOPPED
 from bv_search.scan.checks import Check
-from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tune import crew as crew_module
-from bv_search.tune import search as search_module
+from bv_search.tune import session as session_module
 from bv_search.tune.__main__ import COMMAND
 from bv_search.tune.budget import Budget
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.crew import Crew, Job
 from bv_search.tune.desk import Desk
-from bv_search.tune.halving import Halving
 from bv_search.tune.outcome import describe, to_json
 from bv_search.tune.resume import Past, read_past
-from bv_search.tune.rungs import plan_rungs
-from bv_search.tune.search import doubts_of_learning, replay
 from bv_search.tune.search import run as search
 from bv_search.tune.searchers import SEARCHERS
+from bv_search.tune.session import doubts_of_learning
 from bv_search.tune.space import parse_space
 from bv_search.tune.study import open_study
 from tests.hunter import killing
 from tests.stores import LAYERS, make_class_store, make_span_store
-from tests.tune.conftest import finished, ladder, searched
+from tests.tune.conftest import ended_alike, finished, ladder, searched
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")
 
@@ -138,47 +134,47 @@ def test_a_run_goes_on_from_its_journal(small_space: str, class_store: Store, tm
     assert len(ladder(resumed)) == LAYERS + 2, "the ladder is climbed once"
 
 
-@pytest.mark.parametrize(("scheduler", "folds"), [("asha", 1), ("none", 1), ("none", 3)])
-def test_a_killed_search_is_resumed_and_loses_no_finished_segment(
-    scheduler: str, folds: int, small_space: str, class_store: Store, tmp_path: Path
+@pytest.mark.parametrize(("lines", "folds"), [(13, 1), (27, 3)])
+def test_a_search_whose_processes_are_all_killed_ends_as_one_that_was_not(
+    lines: int, folds: int, small_space: str, class_store: Store, tmp_path: Path
 ) -> None:
-    """Where nobody is stopped, it ends as it would have ended."""
-    space = tmp_path / "open.yaml"
-    space.write_text(Path(small_space).read_text().replace("[1, 12]", "[12, auto]"))
-    chosen = {"searcher": "random", "pack": "2", "scheduler": scheduler, "folds": folds}
-    config = ask(str(space), class_store, tmp_path, **chosen)
-    pid = os.fork()
-    if pid == 0:  # pragma: no cover - the child is killed
-        options = {
-            "--space": str(space),
-            "--store": class_store.path,
-            "--trials": "6",
-            "--searcher": "random",
-            "--scheduler": scheduler,
-            "--pack": "2",
-            "--folds": str(folds),
-            "--finalists": "0",
-            "--name": "it",
-            "--runs": str(config.runs),
-        }
-        words = [word for pair in options.items() for word in pair]
-        os.execv(sys.executable, [sys.executable, "-m", "bv_search.tune", *words, "--quiet"])
-    _wait_for(lambda: re.search(r'"segment".*"found":\{', _journal(config)))
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    before = [line for line in _journal(config).splitlines() if '"segment"' in line]
+    config = ask(small_space, class_store, tmp_path, folds=folds, **KILLED)
+    whole = search(replace(config, name="whole"), QUIET)
+    prove_kill(config, whole, lines)
 
-    run = search(TuneConfig(space="", store="", name="it", resume=True, runs=config.runs), QUIET)
 
-    assert [line for line in _journal(config).splitlines() if '"segment"' in line][: len(before)] == before
-    assert [record.status for record in run.trials()].count("running") == 0
-    assert (len(finished(run)), len(ladder(run)), run.study.folds) == (6, LAYERS + 2, folds)
-    assert {len(load_heads(run.trial_folder(record.id))) for record in run.trials()} == {folds}
+@pytest.mark.slow
+def test_whenever_its_processes_are_killed_a_search_ends_as_one_that_was_not(
+    small_space: str, class_store: Store, tmp_path: Path
+) -> None:
+    config = ask(small_space, class_store, tmp_path, folds=1, **KILLED)
+    whole = search(replace(config, name="whole"), QUIET)
+    for lines in range(2, len(whole.journal.path.read_text().splitlines()), 2):
+        prove_kill(replace(config, name=f"{lines}"), whole, lines)
+
+
+KILLED: dict[str, Any] = {"searcher": "random", "pack": "2", "scheduler": "asha", "finalists": 2}
+
+
+def prove_kill(config: TuneConfig, whole: Run, lines: int) -> None:
+    """Once its journal has so many lines."""
+    named = ("space", "store", "trials", "folds", "name", "runs", *KILLED)
+    words = [word for name in named for word in (f"--{name}", str(getattr(config, name)))]
+    journal = config.runs / str(config.name) / "journal.jsonl"
+    child = subprocess.Popen(
+        [sys.executable, "-m", "bv_search.tune", *words, "--quiet"], start_new_session=True
+    )
+    _wait_for(lambda: journal.exists() and journal.read_bytes().count(b"\n") >= lines)
+    os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+    before = journal.read_bytes()
+
+    run = search(TuneConfig(name=config.name, resume=True, runs=config.runs), QUIET)
+
+    assert journal.read_bytes().startswith(before[: before.rindex(b"\n") + 1])
     check_segments(run)
-    if scheduler == "none":
-        whole = {record.id: record for record in search(replace(config, name="whole"), QUIET).trials()}
-        for record in run.trials():
-            assert_alike(record, whole[record.id])
+    ended_alike(run, whole)
+    assert not list((run.path / "states").iterdir())
 
 
 @pytest.mark.parametrize("folds", [1, 3])
@@ -214,35 +210,23 @@ def test_a_search_that_is_killed_in_its_finale_is_resumed(
     """Nothing is lost, and nothing done twice: not those that had learned, and none that was searched."""
     config = ask(small_space, class_store, tmp_path, searcher="random", folds=3, finalists=9)
     run = search(config, QUIET)
-    events = run.journal.path.read_text().splitlines(keepends=True)
-    encores = [number for number, line in enumerate(events) if '"event":"encore"' in line]
-    assert len(encores) >= 2
-    run.journal.path.write_text("".join(events[: encores[0] + 1]))  # where it was killed
-    (run.new_trial_folder(json.loads(events[encores[1]])["of"] + "-bagged") / "config.json").write_text("{")
+    lines = run.journal.path.read_text().splitlines(keepends=True)
+    (finale,) = [number for number, line in enumerate(lines) if '"event":"encore"' in line]
+    whole = [event for event in run.events() if event["event"] == "encore"]
+    assert len(whole) >= 2, "all on one line"
+    run.journal.path.write_text("".join(lines[:finale]))  # where it was killed
+    (run.new_trial_folder(f"{whole[1]['of']}-bagged") / "config.json").write_text("{")
 
     resumed = search(TuneConfig(name="it", resume=True, runs=config.runs), QUIET)
 
     again = resumed.journal.path.read_text().splitlines(keepends=True)
-    assert again[: encores[0] + 1] == events[: encores[0] + 1]
-    rest = [json.loads(line) for line in again[encores[0] + 1 :]]
-    assert {event["event"] for event in rest} == {"encore", "end"}
-    whole, parts = ([json.loads(line) for line in lines if '"encore"' in line] for lines in (events, again))
-    assert [event["of"] for event in parts] == [event["of"] for event in whole]
+    assert (again[:finale], len(again)) == (lines[:finale], len(lines))
+    parts = [event for event in resumed.events() if event["event"] == "encore"]
     for ours, theirs in zip(parts, whole, strict=True):
-        assert ours["bagged"]["report"]["score"] == pytest.approx(theirs["bagged"]["report"]["score"])
+        assert (ours["of"], ours["bagged"]) == (theirs["of"], theirs["bagged"])
     before = resumed.journal.path.read_bytes()
     assert search(TuneConfig(name="it", resume=True, runs=config.runs), QUIET).events() == resumed.events()
     assert resumed.journal.path.read_bytes() == before
-
-
-def assert_alike(one: TrialRecord, other: TrialRecord) -> None:
-    """Whatever trained beside them."""
-    assert (one.config, one.status, one.rows) == (other.config, other.status, other.rows)
-    assert (one.score, one.report_score) == pytest.approx((other.score, other.report_score))
-    assert one.loss == pytest.approx(other.loss, rel=1e-3)
-    assert [point.rows for point in one.curve] == [point.rows for point in other.curve]
-    for ours, theirs in zip(one.curve, other.curve, strict=True):
-        assert ours.loss == pytest.approx(theirs.loss, rel=1e-3)
 
 
 def check_segments(run: Run) -> None:
@@ -270,7 +254,7 @@ class FromTheFirstSegment(Budget):
 
 @pytest.fixture
 def prompt_processes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_module, "Budget", FromTheFirstSegment)
+    monkeypatch.setattr(session_module, "Budget", FromTheFirstSegment)
 
 
 @pytest.mark.usefixtures("prompt_processes")
@@ -378,31 +362,6 @@ def test_a_search_that_found_enough_ends_and_says_why(
     assert re.search(
         r"the search has ended: trial \S+ has 0.\d+ on select, and the target is -1;", capsys.readouterr().err
     )
-
-
-def test_a_resumed_scheduler_knows_what_was_judged_before() -> None:
-    space = parse_space({"space": {"head": {"kind": "pooling"}, "learning_rate": 0.01, "passes": 40}}, "it")
-    config = next(iter(space.corners()))
-    typed = TrialConfig.from_json(config)
-    rungs = plan_rungs([typed], 200, halving=True, one_token=True)
-    first = rungs.of(typed)[0]
-    desk: Any = SimpleNamespace(known=lambda past: None)
-
-    def check(score: float) -> Check:
-        return Check(position=first, rows=16 * first, score=score, loss=0.5)
-
-    def goes_on(past: list[Past]) -> bool:
-        halving = Halving(rungs)
-        replay(past, SEARCHERS["random"](space, 0), desk, halving)
-        halving.hear("new", typed, check(0.1), position=first, done=False)
-        return halving.goes_on("new", first)
-
-    better = [
-        Past(trial=name, config=config, position=first, found=[(first, check(score))], status=STOPPED)
-        for name, score in (("1", 0.9), ("2", 0.8))
-    ]
-    assert not goes_on(better)
-    assert goes_on([])
 
 
 def test_a_search_of_which_every_head_fails_says_why_and_has_its_ladder(

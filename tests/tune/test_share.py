@@ -71,3 +71,9 @@ def _place(free: list[dict[str, float]], needs: dict[str, float]) -> None:
     machine = next(m for m in free if all(m.get(name, 0.0) >= need for name, need in needs.items()))
     for name, need in needs.items():
         machine[name] = machine.get(name, 0.0) - need
+
+
+def test_a_crowd_that_no_machine_holds_is_refused() -> None:
+    assert Share.of_cluster([{"CPU": 2.0}], 128).workers == 128
+    with pytest.raises(UserError, match="expected at most 128, 64 for each core; found 100,000"):
+        Share.of_cluster([{"CPU": 2.0}], 100_000)

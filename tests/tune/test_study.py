@@ -1,17 +1,23 @@
 """Opening a study: what a resumed run takes from its folder, and what it may be told again."""
 
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bv_search.errors import RunError, UserError
+from bv_search.run.roles import encoder_logits
 from bv_search.run.study import FRONT, Study
 from bv_search.scan import folds as folds_module
+from bv_search.scan.ground import learned_split
 from bv_search.store.store import Store
+from bv_search.tasks.row import Role
+from bv_search.tasks.window import SCORING
 from bv_search.tune.config import TuneConfig
-from bv_search.tune.study import OpenStudy, open_study
+from bv_search.tune.study import OpenStudy, baseline_of, open_study
+from tests.stores import make_class_store
 
 SPACE = "space: {head: {kind: adapter, size: %d}, learning_rate: {uniform: [0.001, 0.01]}}"
 
@@ -178,3 +184,18 @@ def test_a_run_of_an_older_version_has_one_fold(begun: OpenStudy) -> None:
     value = begun.run.study.to_json()
     del value["folds"]
     assert Study.from_json(value).folds == 1
+
+
+def test_the_encoder_is_judged_by_the_rows_that_judge_heads(space: str, tmp_path: Path) -> None:
+    """Not by those that it was fine-tuned on; without folds, as its store says."""
+    store = make_class_store(tmp_path / "store", windows=100, seen={"train": 30})
+    said = {role: encoder_logits(store, role) or [] for role in (Role.TRAIN, Role.SELECT)}
+    index = learned_split(store, folds=2).index_columns(SCORING).slice(30)
+    expected = store.task.evaluate(index, [*said[Role.TRAIN][30:], *said[Role.SELECT]])
+
+    config = TuneConfig(space=space, store=store.path, searcher="random", runs=tmp_path / "runs")
+    baseline = open_study(config).run.study.baseline
+    assert baseline is not None
+    assert (baseline["select_score"], baseline["select"]) == (expected.score, expected.metrics)
+    assert (baseline["report_score"], baseline["report"]) == (0.1, {"f1": 0.1})
+    assert baseline_of(store, folds=1) == asdict(store.manifest.baseline)  # type: ignore[arg-type]

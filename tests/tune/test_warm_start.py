@@ -11,9 +11,8 @@ from bv_search.errors import RunError, UserError
 from bv_search.run.folder import Run
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
-from bv_search.tune.search import _Trials as Trials
-from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.study import OpenStudy, open_study
+from bv_search.tune.trials import Trials
 from bv_search.tune.warm_start import Told, read_told, sentence
 from tests.stores import make_class_store, make_value_store
 
@@ -111,9 +110,9 @@ def test_starting_points_that_were_told_are_not_begun_again(
     points = [config_of(4), config_of(8)]
     study = begin(space, class_store, "new", warm_start=(earlier.path,))
     study = replace(study, space=replace(study.space, start=tuple(points)))
-    told, searcher = read_told(study.run.events()), SEARCHERS["hyperopt"](study.space, 0)
-    assert Trials(study=study, past=[], told=told, searcher=searcher).start == points[1:]
-    assert Trials(study=study, past=[], told=[], searcher=searcher).start == points
+    told = read_told(study.run.events())
+    assert Trials(study=study, past=[], told=told).start == points[1:]
+    assert Trials(study=study, past=[], told=[]).start == points
 
 
 def test_a_resumed_run_is_told_no_more(space: Path, class_store: Store, earlier: Run) -> None:

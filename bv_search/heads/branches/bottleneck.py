@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from bv_search.heads.branches.dense import Dense, Masks
-from bv_search.heads.branches.product import add_gradient, no_gradient, product
+from bv_search.heads.branches.product import GradientSum, product
 
 Each = TypeVar("Each")
 
@@ -72,19 +72,19 @@ class Stem:
 class StemGradient:
     """What the pieces say of a stem, added up."""
 
-    down_HN: Tensor
+    down_HN: GradientSum
     bias_N: Tensor
 
     @classmethod
     def zero(cls, stem: Stem) -> Self:
-        features, width = stem.weight_NH.shape
-        down_HN = no_gradient((width, features), stem.weight_NH)
-        return cls(down_HN=down_HN, bias_N=torch.zeros_like(stem.bias_N))
+        return cls(down_HN=GradientSum(), bias_N=torch.zeros_like(stem.bias_N))
 
     def of_heads(self, sizes: Sequence[int]) -> Iterator[tuple[Tensor, Tensor]]:
         """down_HA and bias_A of each head."""
         sizes = list(sizes)
-        return zip(torch.split(self.down_HN, sizes, dim=1), torch.split(self.bias_N, sizes), strict=True)
+        return zip(
+            torch.split(self.down_HN.sum(), sizes, dim=1), torch.split(self.bias_N, sizes), strict=True
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +116,7 @@ class Bottleneck:
     ) -> Tensor:
         """Adds to the gradients of the weights; that of what is before the gelu."""
         grad_RN = self.dense.learn(before_RN, masks_RA, grad_RX, bias_N=into.stem.bias_N, dense=into.dense)
-        add_gradient(into.stem.down_HN, x_RH, grad_RN)
+        into.stem.down_HN.add(x_RH, grad_RN)
         return grad_RN
 
 

@@ -50,8 +50,14 @@ class Branch(nn.Module, ABC):
             return features
         return self.dropout(features, windows.step, part)
 
+    def read_kept(self, features_TF: Tensor, dense_FC: Tensor, windows: Windows, part: int = 0) -> Tensor:
+        """out_TC of the dense layer on what it sees of the features."""
+        if self.dropout is None or windows.step is None:
+            return features_TF @ dense_FC
+        return self.dropout.read(features_TF, dense_FC, windows.step, part)
+
     def mask(self, shape: Sequence[int], windows: Windows) -> Tensor | None:
-        """The same before there are features: what they will be multiplied with, None while scoring."""
+        """What features will be multiplied with, before there are any; None while scoring."""
         if self.dropout is None or windows.step is None:
             return None
         return self.dropout.mask(shape, windows.lengths_N.device, windows.step)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from bv_search.heads.branches.product import add_gradient, no_gradient, product
+from bv_search.heads.branches.product import gradient, product
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -106,9 +106,10 @@ class _ReadOut(torch.autograd.Function):
         (hidden_LTH,) = ctx.saved_tensors
         layers, _, width = hidden_LTH.shape
         if ctx.added and (wide_TF := _wide(hidden_LTH)) is not None:
-            added_FX = _gradient(wide_TF, grad_TX)
+            added_FX = gradient(wide_TF, grad_TX)
             found = [
-                _gradient(hidden_LTH[n], each_TX) for n, each_TX in zip(ctx.layers, grads_TX, strict=True)
+                gradient(hidden_LTH[n].contiguous(), each_TX)
+                for n, each_TX in zip(ctx.layers, grads_TX, strict=True)
             ]
             return None, added_FX.reshape(layers, width, ctx.added), None, *found
         apart = dict(zip(ctx.layers, grads_TX, strict=True))
@@ -116,7 +117,7 @@ class _ReadOut(torch.autograd.Function):
         apart_HX = []
         for layer in range(layers) if ctx.added else ctx.layers:
             whole_TX = _side_by_side([grad_TX, apart[layer]] if layer in apart else [grad_TX]).contiguous()
-            grad_HX = _gradient(hidden_LTH[layer], whole_TX)
+            grad_HX = gradient(hidden_LTH[layer].contiguous(), whole_TX)
             added_LHX[layer] = grad_HX[:, : ctx.added]
             if layer in apart:
                 apart_HX.append(grad_HX[:, ctx.added :])
@@ -131,9 +132,3 @@ def _wide(hidden_LTH: Tensor) -> Tensor | None:
 
 def _product(x_TF: Tensor, dense_FX: Tensor) -> Tensor:
     return product(x_TF.contiguous(), dense_FX.contiguous().t())
-
-
-def _gradient(x_TF: Tensor, grad_TX: Tensor) -> Tensor:
-    grad_FX = no_gradient((x_TF.shape[1], grad_TX.shape[1]), grad_TX)
-    add_gradient(grad_FX, x_TF.contiguous(), grad_TX)
-    return grad_FX

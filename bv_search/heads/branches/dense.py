@@ -14,7 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from bv_search.heads.branches import kernel
-from bv_search.heads.branches.product import add_gradient, product
+from bv_search.heads.branches.product import gradient, product
 
 Masks = Sequence[Tensor | None]
 """What dropout leaves of each head's features; None: all."""
@@ -85,8 +85,11 @@ class CompiledDense(Dense):
         return [each_CA.t() for each_CA in torch.split(dense, self.sizes, dim=1)]
 
     def _joined(self, masks_RA: Masks, before_RN: Tensor) -> np.ndarray | None:
-        if all(mask is None for mask in masks_RA):
+        present = [mask for mask in masks_RA if mask is not None]
+        if not present:
             return None
+        if len(present) == len(masks_RA):
+            return torch.cat(present, dim=1).numpy()
         whole_RN = torch.ones_like(before_RN)
         for part, mask in zip(torch.split(whole_RN, self.sizes, dim=1), masks_RA, strict=True):
             if mask is not None:
@@ -113,7 +116,7 @@ class TorchDense(Dense):
     def learn(
         self, before_RN: Tensor, masks_RA: Masks, grad_RX: Tensor, *, bias_N: Tensor, dense: Tensor
     ) -> Tensor:
-        add_gradient(dense, self._features(before_RN, masks_RA), grad_RX)
+        dense += gradient(self._features(before_RN, masks_RA), grad_RX)
         if grad_RX.isfinite().all():
             grad_RN = product(grad_RX, self._dense_NX)
         else:

@@ -36,7 +36,7 @@ class GatedPooled(Reader):
     def kept(self, tokens: int) -> int:
         (layers, width), outputs = self.gate_LH.shape, self.dense_HC.shape[1]
         if self.dropout:
-            return tokens * (4 * layers + 3 * width)
+            return tokens * (4 * layers + 2 * width)
         return tokens * layers * (4 + 3 * outputs)
 
     @classmethod
@@ -67,4 +67,4 @@ class GatedPooled(Reader):
             return list((shares_LTK[..., None] * read_LTKX[..., 1:]).sum(dim=0).unbind(dim=1))
         pooled_KTH = torch.einsum("ltk,lth->kth", shares_LTK, hidden_LTH)
         pairs = zip(branches, pooled_KTH, strict=True)
-        return [b.drop(pooled_TH, windows) @ b.dense_HC for b, pooled_TH in pairs]
+        return [b.read_kept(pooled_TH, b.dense_HC, windows) for b, pooled_TH in pairs]

@@ -1,4 +1,4 @@
-"""gelu and the dense layers behind it, compiled for this CPU.
+"""gelu, dropout and the dense layers behind them, compiled for this CPU.
 
 torch takes nine operations there and back, each of which reads and writes every feature; between two wide
 matmuls they took a third of a pack's time. Here each feature is read once in either direction.
@@ -31,6 +31,9 @@ PER_LOG2 = f32(1.0 / math.log(2.0))
 LOG2_HIGH, LOG2_LOW = f32(0.693359375), f32(-2.12194440e-4)
 E0, E1, E2 = f32(1.9875691500e-4), f32(1.3981999507e-3), f32(8.3334519073e-3)
 E3, E4, E5 = f32(4.1665795894e-2), f32(1.6666665459e-1), f32(5.0000001201e-1)
+
+SHARES = 1 << 16  # what rates of dropout are rounded to
+LOW_HALF = u32(SHARES - 1)
 
 
 def compiled(function: Any) -> Any:
@@ -77,17 +80,32 @@ def _mixed(x: Any) -> Any:
     return u32(x) ^ (u32(x) >> u32(16))
 
 
+def drawing(seed: int, rate: float) -> tuple[Any, Any, Any, Any]:
+    """How masks of such a rate are drawn: each number goes by its row, its place in it and the seed."""
+    threshold = min(round(rate * SHARES), SHARES - 1)
+    return u32(seed & 0xFFFFFFFF), u32(seed >> 32), u32(threshold), f32(SHARES / (SHARES - threshold))
+
+
 @compiled
-def _draw(mask_N: Any, low: Any, high: Any, threshold: Any, kept: Any) -> None:
-    for n in range(len(mask_N)):
-        drawn = _mixed(u32(_mixed(u32(u32(n) ^ low)) ^ high))
-        mask_N[n] = kept if drawn >= threshold else ZERO
+def _draw_row(mask_N: Any, row: Any, drawing: Any) -> None:
+    """Zero for a share of the numbers; the others make up for them. Half a word is drawn for each."""
+    low, high, threshold, kept = drawing
+    start = _mixed(u32(_mixed(u32(u32(row) ^ low)) ^ high))
+    half = len(mask_N) // 2
+    first_N, second_N = mask_N[:half], mask_N[half : 2 * half]
+    for n in range(half):
+        drawn = _mixed(u32(u32(n) ^ start))
+        first_N[n] = kept if u32(drawn & LOW_HALF) >= threshold else ZERO
+        second_N[n] = kept if u32(drawn >> u32(16)) >= threshold else ZERO
+    if 2 * half < len(mask_N):
+        drawn = _mixed(u32(u32(half) ^ start))
+        mask_N[2 * half] = kept if u32(drawn & LOW_HALF) >= threshold else ZERO
 
 
-def draw_mask(mask_N: Any, seed: int, rate: float) -> None:
-    """Zero for a share of the numbers; the others make up for them. Each goes by its place and the seed."""
-    low, high = u32(seed & 0xFFFFFFFF), u32(seed >> 32)
-    _draw(mask_N, low, high, u32(rate * 2**32), f32(1.0 / (1.0 - rate)))
+@compiled
+def draw_mask(mask_RN: Any, drawing: Any) -> None:
+    for row in range(len(mask_RN)):
+        _draw_row(mask_RN[row], row, drawing)
 
 
 @compiled
@@ -200,3 +218,42 @@ def learn(
                 _add_times(grad_dense_CN[c, low:high], grad, features_N[low:high])
         _multiply(grad_before_RN[row], slopes_N)
         _add(grad_bias_N, grad_before_RN[row])
+
+
+@compiled
+def read_kept(x_RX: Any, start: Any, drawing: Any, dense_CF: Any, out_RC: Any) -> None:
+    """Set the outputs of a dense layer on what dropout leaves of x_RX[:, start : start + F]."""
+    outputs, width = dense_CF.shape
+    kept_F = np.empty(width, np.float32)
+    for row in range(len(x_RX)):
+        _draw_row(kept_F, row, drawing)
+        _multiply(kept_F, x_RX[row, start : start + width])
+        for c in range(outputs):
+            out_RC[row, c] = _dot(kept_F, dense_CF[c])
+
+
+@compiled
+def learn_kept(x_RX: Any, start: Any, drawing: Any, grad_RC: Any, grad_dense_CF: Any) -> None:
+    """Add to the gradient of that dense layer. Rows without one, as of a copy's own fold, cost nothing."""
+    outputs, width = grad_dense_CF.shape
+    kept_F = np.empty(width, np.float32)
+    for row in range(len(x_RX)):
+        if not grad_RC[row].any():
+            continue
+        _draw_row(kept_F, row, drawing)
+        _multiply(kept_F, x_RX[row, start : start + width])
+        for c in range(outputs):
+            _add_times(grad_dense_CF[c], grad_RC[row, c], kept_F)
+
+
+@compiled
+def keep_gradient(drawing: Any, dense_CF: Any, grad_RC: Any, grad_RF: Any) -> None:
+    """Set the gradient of the features."""
+    outputs, width = dense_CF.shape
+    grad_F = np.empty(width, np.float32)
+    for row in range(len(grad_RC)):
+        grad_F[:] = ZERO
+        for c in range(outputs):
+            _add_times(grad_F, grad_RC[row, c], dense_CF[c])
+        _draw_row(grad_RF[row], row, drawing)
+        _multiply(grad_RF[row], grad_F)

@@ -7,7 +7,6 @@ import torch
 from torch import Generator, Tensor, nn
 
 from bv_search.heads.branches.branch import glorot
-from bv_search.heads.branches.chunks import in_chunks, kept
 from bv_search.heads.branches.columns import Columns, Numbers
 from bv_search.heads.branches.reader import Reader
 from bv_search.heads.branches.windows import Windows
@@ -30,8 +29,7 @@ class Channel(Reader):
         glorot(self.dense_HC, generator, fan_in=width, fan_out=outputs)
 
     def kept(self, tokens: int) -> int:
-        width, outputs = self.dense_HC.shape
-        return tokens * (2 * outputs + (width if self.dropout else 0))
+        return tokens * 2 * self.dense_HC.shape[1]
 
     @classmethod
     def columns(cls, branches: Sequence[Self]) -> Columns:
@@ -47,7 +45,7 @@ class Channel(Reader):
         channel, outputs = branches[0].channel, branches[0].dense_HC.shape[1]
         if branches[0].dropout is None:
             return list(torch.split(numbers.apart_TX[channel], outputs, dim=1))
-        return [b.drop(hidden_LTH[channel], windows) @ b.dense_HC for b in branches]
+        return [b.read_kept(hidden_LTH[channel], b.dense_HC, windows) for b in branches]
 
 
 class AllChannels(Reader):
@@ -56,15 +54,14 @@ class AllChannels(Reader):
     def __init__(self, layers: int, width: int, outputs: int) -> None:
         super().__init__()
         self.dense_LHC = nn.Parameter(torch.empty(layers, width, outputs))
-        self._activations = 3 * layers * width  # with dropout: the features, the mask, and what it leaves
 
     def initialise(self, generator: Generator) -> None:
         layers, width, outputs = self.dense_LHC.shape
         glorot(self.dense_LHC, generator, fan_in=layers * width, fan_out=outputs)
 
     def kept(self, tokens: int) -> int:
-        dropped = kept(tokens, self._activations) if self.dropout else 0
-        return tokens * 2 * self.dense_LHC.shape[2] + dropped
+        layers, _, outputs = self.dense_LHC.shape
+        return tokens * outputs * (2 + layers if self.dropout else 2)
 
     @classmethod
     def columns(cls, branches: Sequence[Self]) -> Columns:
@@ -78,10 +75,9 @@ class AllChannels(Reader):
     ) -> list[Tensor]:
         if branches[0].dropout is None:
             return list(torch.split(numbers.added_TX, branches[0].dense_LHC.shape[2], dim=1))
-        return [branch._drop_and_read(hidden_LTH, windows) for branch in branches]
+        return [branch._read_layers(hidden_LTH, windows) for branch in branches]
 
-    def _drop_and_read(self, hidden_LTH: Tensor, windows: Windows) -> Tensor:
-        def read(hidden_TLH: Tensor, part: int) -> Tensor:
-            return self.drop(hidden_TLH.flatten(1), windows, part) @ self.dense_LHC.flatten(0, 1)
-
-        return in_chunks(read, hidden_LTH.transpose(0, 1), self._activations)
+    def _read_layers(self, hidden_LTH: Tensor, windows: Windows) -> Tensor:
+        layers = zip(hidden_LTH, self.dense_LHC, strict=True)
+        read = [self.read_kept(x_TH, dense_HC, windows, part) for part, (x_TH, dense_HC) in enumerate(layers)]
+        return torch.stack(read).sum(dim=0)

@@ -1,6 +1,8 @@
 """Weights that mix the layers into one: learned (softmax and a scale) or the plain mean."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
 
 import torch
 from torch import Tensor, nn
@@ -23,6 +25,31 @@ class Mix(nn.Module):
         if self.logits_L is not None and self.scale is not None:
             nn.init.zeros_(self.logits_L)
             nn.init.ones_(self.scale)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mixes:
+    """Every mix once, which of them is each head's, and which learn."""
+
+    distinct: list[Mix]
+    of_head: list[int]
+    learned: frozenset[int]
+
+    def heads(self) -> Iterator[list[int]]:
+        """The heads on each mix."""
+        for mix in range(len(self.distinct)):
+            yield [k for k, of_head in enumerate(self.of_head) if of_head == mix]
+
+    @classmethod
+    def of(cls, mixes: Sequence[Mix]) -> Self:
+        keys = [id(mix) if mix.logits_L is not None else 0 for mix in mixes]
+        by_key = dict(zip(keys, mixes, strict=True))
+        numbers = {key: number for number, key in enumerate(by_key)}
+        return cls(
+            distinct=list(by_key.values()),
+            of_head=[numbers[key] for key in keys],
+            learned=frozenset(number for key, number in numbers.items() if key),
+        )
 
 
 def stack_mixes(mixes: Sequence[Mix], like: Tensor) -> Tensor:

@@ -52,4 +52,4 @@ class Mlp(Reader):
         features_TX = functional.gelu(numbers.added_TX + bias_X)
         parts_TA = torch.split(features_TX, [len(branch.bias_A) for branch in branches], dim=1)
         pairs = zip(branches, parts_TA, strict=True)
-        return [b.drop(features_TA, windows) @ b.dense_AC for b, features_TA in pairs]
+        return [b.read_kept(features_TA, b.dense_AC, windows) for b, features_TA in pairs]

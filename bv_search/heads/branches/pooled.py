@@ -13,7 +13,7 @@ from torch import Generator, Tensor, nn
 
 from bv_search.heads.branches.branch import glorot
 from bv_search.heads.branches.columns import Columns, Numbers
-from bv_search.heads.branches.mix import Mix, mix_dense, mix_layers
+from bv_search.heads.branches.mix import Mix, Mixes, mix_dense, mix_layers
 from bv_search.heads.branches.reader import Reader
 from bv_search.heads.branches.windows import Windows
 
@@ -31,7 +31,7 @@ class Pooled(Reader):
 
     def kept(self, tokens: int) -> int:
         width, outputs = self.dense_HC.shape
-        return tokens * (4 * outputs + (3 * width if self.dropout else 0))
+        return tokens * (4 * outputs + (2 * width if self.dropout else 0))
 
     @classmethod
     def columns(cls, branches: Sequence[Self]) -> Columns:
@@ -46,6 +46,7 @@ class Pooled(Reader):
     ) -> list[Tensor]:
         if branches[0].dropout is None:
             return list(torch.split(numbers.added_TX, branches[0].dense_HC.shape[1], dim=1))
-        pooled_KTH = mix_layers([branch.mix for branch in branches], hidden_LTH)
-        pairs = zip(branches, pooled_KTH, strict=True)
-        return [b.drop(pooled_TH, windows) @ b.dense_HC for b, pooled_TH in pairs]
+        mixes = Mixes.of([branch.mix for branch in branches])
+        pooled_MTH = mix_layers(mixes.distinct, hidden_LTH)
+        pairs = zip(branches, mixes.of_head, strict=True)
+        return [b.read_kept(pooled_MTH[mix], b.dense_HC, windows) for b, mix in pairs]

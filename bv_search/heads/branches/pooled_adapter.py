@@ -4,7 +4,6 @@ Heads with plain means share one mix, and stand side by side on it; every learne
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Self
 
@@ -26,7 +25,7 @@ from bv_search.heads.branches.bottleneck import (
 )
 from bv_search.heads.branches.branch import glorot
 from bv_search.heads.branches.dense import Dense, Masks
-from bv_search.heads.branches.mix import Mix, apply_mixes, stack_mixes
+from bv_search.heads.branches.mix import Mixes, apply_mixes, stack_mixes
 from bv_search.heads.branches.product import product
 from bv_search.heads.branches.windows import Windows
 
@@ -48,37 +47,12 @@ class PooledAdapter(AdaptedMix):
     def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:
         tokens = hidden_LTH.shape[1]
         masks = [b.mask((tokens, len(b.bias_A)), windows) for b in branches]
-        mixes = _Mixes.of([branch.mix for branch in branches])
+        mixes = Mixes.of([branch.mix for branch in branches])
         mixes_ML = stack_mixes(mixes.distinct, hidden_LTH)
         weights = [tensor for b in branches for tensor in (b.down_HA, b.bias_A, b.dense_AC)]
         learning = torch.is_grad_enabled()
         outputs = _OnMixes.apply(hidden_LTH, masks, learning, mixes, mixes_ML, *weights)  # type: ignore[no-untyped-call]
         return list(outputs)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Mixes:
-    """Every mix once, which of them is each head's, and which learn."""
-
-    distinct: list[Mix]
-    of_head: list[int]
-    learned: frozenset[int]
-
-    def heads(self) -> Iterator[list[int]]:
-        """The heads on each mix."""
-        for mix in range(len(self.distinct)):
-            yield [k for k, of_head in enumerate(self.of_head) if of_head == mix]
-
-    @classmethod
-    def of(cls, mixes: Sequence[Mix]) -> Self:
-        keys = [id(mix) if mix.logits_L is not None else 0 for mix in mixes]
-        by_key = dict(zip(keys, mixes, strict=True))
-        numbers = {key: number for number, key in enumerate(by_key)}
-        return cls(
-            distinct=list(by_key.values()),
-            of_head=[numbers[key] for key in keys],
-            learned=frozenset(number for key, number in numbers.items() if key),
-        )
 
 
 class _OnMixes(torch.autograd.Function):
@@ -90,7 +64,7 @@ class _OnMixes(torch.autograd.Function):
         hidden_LTH: Tensor,
         masks: Masks,
         learning: bool,
-        mixes: _Mixes,
+        mixes: Mixes,
         mixes_ML: Tensor,
         *weights: Tensor,
     ) -> Any:

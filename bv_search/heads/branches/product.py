@@ -33,23 +33,34 @@ def product(x_RX: Tensor, weight_YX: Tensor, bias_Y: Tensor | None = None) -> Te
     return functional.linear(x_RX, weight_YX, bias_Y)
 
 
-def no_gradient(of_XY: tuple[int, int], like: Tensor) -> Tensor:
-    """Zeros for `add_gradient`, laid out as it fills them fastest."""
-    inputs, outputs = of_XY
-    return like.new_zeros(inputs, outputs) if _by_onednn(like) else like.new_zeros(outputs, inputs).t()
-
-
-def add_gradient(sum_XY: Tensor, x_RX: Tensor, grad_RY: Tensor) -> None:
-    """xᵀ · grad, added to what there is."""
+def gradient(x_RX: Tensor, grad_RY: Tensor) -> Tensor:
+    """xᵀ · grad, that of the weights of a product, without a gradient of its own."""
     if not _by_onednn(x_RX):
-        sum_XY.addmm_(x_RX.t(), grad_RY)
-        return
+        return (grad_RY.t() @ x_RX).t()  # so laid out, sums of several are fastest
     x_RX, grad_RY = _dense(x_RX), _dense(grad_RY)
     # the narrower is copied, unless it is turned
     if x_RX.shape[1] <= grad_RY.shape[1] or x_RX.t().is_contiguous():
-        sum_XY += product(x_RX.t(), grad_RY.t())
-    else:
-        sum_XY += product(grad_RY.t(), x_RX.t()).t()
+        return product(x_RX.t(), grad_RY.t())
+    return product(grad_RY.t(), x_RX.t()).t()
+
+
+class GradientSum:
+    """Of several pieces of a batch: what each says of the weights, added up."""
+
+    def __init__(self) -> None:
+        self._sum_XY: Tensor | None = None
+
+    def add(self, x_RX: Tensor, grad_RY: Tensor) -> None:
+        if self._sum_XY is None:
+            self._sum_XY = gradient(x_RX, grad_RY)
+        elif _by_onednn(x_RX):
+            self._sum_XY += gradient(x_RX, grad_RY)
+        else:
+            self._sum_XY.addmm_(x_RX.t(), grad_RY)
+
+    def sum(self) -> Tensor:
+        assert self._sum_XY is not None, "a batch has a piece"
+        return self._sum_XY
 
 
 def _dense(x: Tensor) -> Tensor:
@@ -61,7 +72,7 @@ def _is_dense(x: Tensor) -> bool:
 
 
 def turned(x_RX: Tensor) -> Tensor:
-    """The same values, for oneDNN column after column in memory: `add_gradient` then copies nothing."""
+    """The same values, for oneDNN column after column in memory: `gradient` then copies nothing."""
     return x_RX.t().contiguous().t() if _by_onednn(x_RX) else x_RX
 
 

@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from bv_search.errors import HeadError
 
+MODULES, MOST_MODULES = ("blocks", "depth", "longest"), 1000  # of which so many are made, one by one
 Pooling = Literal["learned", "average"]
 Inputs = Literal["standard", "raw"]
 STANDARD, RAW = get_args(Inputs)
@@ -63,3 +64,6 @@ def _check(config: HeadConfig, name: str, hint: Any) -> None:
         raise HeadError(f"bad {name}", where=f"{config.kind} head", expected=hint.__name__, found=repr(value))
     if hint is int and value < 1:
         raise HeadError(f"bad {name}", where=f"{config.kind} head", expected="1 or more", found=value)
+    if name in MODULES and value > MOST_MODULES:
+        expected = f"at most {MOST_MODULES:,}"
+        raise HeadError(f"bad {name}", where=f"{config.kind} head", expected=expected, found=value)

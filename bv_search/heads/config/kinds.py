@@ -38,7 +38,7 @@ CONFIGS: dict[str, type[HeadConfig]] = {config.kind: config for config in KINDS}
 
 def head_from_json(value: dict[str, Any]) -> HeadConfig:
     kind = value.get("kind")
-    if kind not in CONFIGS:
+    if not isinstance(kind, str) or kind not in CONFIGS:
         raise UnknownName("head", kind, CONFIGS)
     config = CONFIGS[kind]
     known = {field.name for field in fields(config)}

@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass
 
+from bv_search.document import Positive
+
 
 @dataclass(frozen=True, kw_only=True)
 class HeadShape:
-    layers: int  # channels of the hidden states
-    width: int  # of one hidden state
-    outputs: int  # numbers a window (or a token, for spans) is mapped to
+    layers: Positive  # channels of the hidden states
+    width: Positive  # of one hidden state
+    outputs: Positive  # numbers a window (or a token, for spans) is mapped to
     per_token: bool  # a span head answers for each token, others for each window
-    tokens: int | None = None  # of the longest window there can be; 1: one token stands for it; None: unknown
+    tokens: Positive | None = None  # of the longest window; 1: one token stands for it; None: unknown
 
     def __str__(self) -> str:
         return f"{self.layers}x{self.width}"

@@ -1,0 +1,25 @@
+"""Rooms for hostile inputs."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.hostile.room import Room
+from tests.model.small_run import Small, shared_small
+from tests.stores import make_class_store
+
+
+@pytest.fixture(scope="session")
+def small(tiny_encoder: Path, generated_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Small:
+    place = tmp_path_factory.getbasetemp() / "small-span"
+    return shared_small("squad2-span", tiny_encoder, generated_data, place)
+
+
+@pytest.fixture(scope="session")
+def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(make_class_store(tmp_path_factory.mktemp("hostile") / "classes").path)
+
+
+@pytest.fixture
+def room(small: Small, classes: Path, tmp_path: Path) -> Room:
+    return Room(place=tmp_path, small=small, classes=classes)

@@ -1,0 +1,58 @@
+"""Whether MLflow is there is found out before it asks."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from bv_search import knock
+from bv_search.errors import RunError
+from bv_search.run.lookout import Lookout
+from bv_search.run.tracking import check_there
+
+
+@pytest.mark.parametrize(
+    ("uri", "found"),
+    [
+        ("sqlite:///{folder}", "no database, but a folder or a device"),
+        ("sqlite:///{folder}/nowhere/mlflow.db", "is not there, or closed to you"),
+        ("http://127.0.0.1:9", "Connection refused"),
+        ("http://", "MLflow cannot be reached"),
+        ("http://[::", "Invalid IPv6 URL"),
+        ("http://127.0.0.1:99999", "Port out of range"),
+    ],
+)
+def test_an_address_of_nothing_is_one_line_at_once(uri: str, found: str, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=found):
+        check_there(uri.format(folder=tmp_path))
+
+
+def test_a_password_is_not_repeated() -> None:
+    with pytest.raises(RunError) as caught:
+        check_there("http://me:secret@127.0.0.1:9")
+    assert "secret" not in str(caught.value)
+
+
+def test_a_server_that_never_answers_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(knock, "SECONDS", 0.2)
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        pytest.raises(RunError, match=r"no answer within 0\.2 s"),
+    ):
+        check_there(f"http://127.0.0.1:{server.getsockname()[1]}")
+
+
+def test_a_lookout_says_when_it_is_back(tmp_path: Path) -> None:
+    place = tmp_path / "away"
+    lookout = Lookout(f"sqlite:///{place}/mlflow.db")
+    assert not lookout.sees(wait=10.0)
+    place.mkdir()
+    assert lookout.sees(wait=10.0)
+
+
+def test_a_lookout_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setattr(knock, "SECONDS", 0.5)
+        lookout = Lookout(f"http://127.0.0.1:{server.getsockname()[1]}")
+        assert not lookout.sees()
+        assert not lookout.sees(wait=10.0), "nobody answered"

@@ -1,0 +1,197 @@
+"""Searches in one process: everything is real but Ray, whose workers and trials are called in turn.
+
+So a search takes a second or two, and can be broken off at every line of its journal.
+"""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any, Self
+
+import pytest
+from ray.tune.experiment import Trial
+from ray.tune.schedulers import TrialScheduler
+
+from bv_search.command import Progress
+from bv_search.run.folder import JOURNAL, LOCK, Run
+from bv_search.run.journal import Journal
+from bv_search.scan.scanner import Scanner
+from bv_search.tune import search as search_module
+from bv_search.tune import session as session_module
+from bv_search.tune.config import TuneConfig
+from bv_search.tune.crew import Ended, Job
+from bv_search.tune.scan_worker import Reading
+from bv_search.tune.search import run as search
+from bv_search.tune.thin_trial import NEWS, PARKED
+
+FINISHED = "FINISHED"
+
+
+class Stage:
+    """Where searches of one store run; `pace` decides which worker is done first."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.scanners: dict[Reading, Scanner] = {}
+        self.pace = Random(0)
+        patch.setattr(search_module, "ray_session", nullcontext)
+        patch.setattr(search_module, "machines", lambda: [{"CPU": 4.0}])
+        patch.setattr(search_module, "Crew", self._crew)
+        patch.setattr(search_module, "MlflowMirror", lambda run: Mirror())
+        patch.setattr(search_module, "_register", lambda *_: None)
+        patch.setattr(session_module, "run_trials", fit)
+
+    def search(self, config: TuneConfig) -> Run:
+        return Run.open(search(config, Progress(quiet=True)).path)
+
+    def resume(self, run: Path, **more: Any) -> Run:
+        return self.search(TuneConfig(name=run.name, resume=True, runs=run.parent, **more))
+
+    def _crew(self, reading: Reading, share: Any, tell: Callable[[str], None]) -> "Crew":
+        if reading not in self.scanners:
+            self.scanners[reading] = Scanner(
+                reading.store, source=reading.source, window=reading.window, folds=reading.folds
+            )
+        return Crew(self.scanners[reading], share.workers, self.pace)
+
+
+class Mirror:
+    def guarded(self) -> Any:
+        return nullcontext(self)
+
+    def sync(self) -> bool:
+        return True
+
+    def close(self, status: str = "") -> None: ...
+
+
+class Crew:
+    """A job is done when it is asked for."""
+
+    def __init__(self, scanner: Scanner, workers: int, pace: Random) -> None:
+        self._scanner, self.size, self._pace = scanner, workers, pace
+        self.running: list[Job] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    @property
+    def idle(self) -> int:
+        return self.size - len(self.running)
+
+    def capacity(self, configs: Sequence[Any]) -> int:
+        return self._scanner.capacity(configs, self.size)
+
+    def peak_memory(self) -> int:
+        return 1
+
+    def busy(self) -> dict[str, float]:
+        return {}
+
+    def submit(self, job: Job) -> None:
+        assert self.idle
+        self.running.append(job)
+
+    def finished(self, *, wait: float | None) -> list[Ended]:
+        if not self.running:
+            return []
+        job = self.running.pop(self._pace.randrange(len(self.running)))
+        return [Ended(job=job, result=self._do(job), seconds=0.0)]
+
+    def _do(self, job: Job) -> Any:
+        if job.method == "segment":
+            heads, stop, score, seconds = job.arguments
+            return self._scanner.segment(heads, stop, score=score, seconds=seconds)
+        return getattr(self._scanner, job.method)(*job.arguments)
+
+
+class Controller:
+    """What a scheduler sees of Tune."""
+
+    def __init__(self) -> None:
+        self.live: dict[str, Any] = {}
+
+    def get_live_trials(self) -> list[Any]:
+        return list(self.live.values())
+
+    def pause_trial(self, trial: Any, *, should_checkpoint: bool) -> None:
+        trial.status = Trial.PAUSED
+
+
+def fit(budget: Any, suggestions: Any, parking: Any, storage: Path) -> None:
+    """Tune's loop: a trial that has nothing to tell parks, one that is woken reports."""
+    controller, said, number = Controller(), None, 0
+    while not budget.stop_all():
+        if said != FINISHED:
+            said = suggestions.suggest(f"{number}")
+            if isinstance(said, dict):
+                trial = SimpleNamespace(trial_id=f"{number}", config=said, status=Trial.PENDING)
+                trial.set_config = lambda config, trial=trial: setattr(trial, "config", config)
+                controller.live[trial.trial_id] = trial
+                parking.on_trial_add(controller, trial)
+                parking.on_trial_result(controller, trial, {PARKED: True})
+                number += 1
+        elif not controller.live:
+            break
+        if (trial := parking.choose_trial_to_run(controller)) is not None:
+            _report(controller, suggestions, parking, trial)
+    for trial in controller.get_live_trials():
+        parking.on_trial_remove(controller, trial)
+        suggestions.on_trial_complete(trial.trial_id)
+
+
+def _report(controller: Controller, suggestions: Any, parking: Any, trial: Any) -> None:
+    result = dict(trial.config[NEWS])
+    trial.config = {key: value for key, value in trial.config.items() if key != NEWS}
+    trial.status = Trial.RUNNING
+    stops = result["done"] or (parking.on_trial_result(controller, trial, result) == TrialScheduler.STOP)
+    if stops:
+        del controller.live[trial.trial_id]
+        parking.on_trial_complete(controller, trial, result)
+        suggestions.on_trial_complete(trial.trial_id, result)
+        return
+    suggestions.on_trial_result(trial.trial_id, result)
+    parking.on_trial_result(controller, trial, {PARKED: True})
+
+
+@contextmanager
+def watched(place: Path, patch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
+    """What stood on the disk at every moment that a kill could have been noticed.
+
+    That is before and after each line of the journal.
+    """
+    moments: list[Path] = []
+    append = Journal.append
+
+    def keep(journal: Journal) -> None:
+        copy = place / f"{len(moments):04d}" / journal.path.parent.name
+        copy_run(journal.path.parent, copy)
+        moments.append(copy)
+
+    def watch(journal: Journal, *events: Any) -> None:
+        if is_made := not journal.path.parent.name.startswith("."):
+            keep(journal)
+        append(journal, *events)
+        if is_made:
+            keep(journal)
+
+    with patch.context() as here:
+        here.setattr(Journal, "append", watch)
+        yield moments
+
+
+def copy_run(run: Path, copy: Path) -> None:
+    """By links, but for what is written in place."""
+
+    def link(old: str, new: str) -> None:
+        if Path(old).name == JOURNAL:
+            shutil.copyfile(old, new)
+        else:
+            os.link(old, new)
+
+    shutil.copytree(run, copy, copy_function=link, ignore=shutil.ignore_patterns(LOCK))
