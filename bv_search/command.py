@@ -189,14 +189,21 @@ def terminable() -> Iterator[None]:
     if current_thread() is not main_thread() or usual is not signal.SIG_DFL:
         yield
         return
+    came = False
 
     def answer(number: int, frame: Any) -> None:
+        nonlocal came
+        came = True
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         raise Terminated
 
     signal.signal(signal.SIGTERM, answer)
     try:
         yield
+    except KeyboardInterrupt as error:
+        if came:  # Ray, where it waits, raises an interrupt of its own in place of ours
+            raise Terminated from error
+        raise
     finally:
         signal.signal(signal.SIGTERM, usual)
 

@@ -20,6 +20,7 @@ from bv_search.command import (
     positive_int,
     signals_held,
     size,
+    terminable,
 )
 from bv_search.errors import BvError, DataError
 
@@ -212,6 +213,22 @@ def test_sigterm_is_an_interrupt_once() -> None:
     command = Command(name="work", summary="", examples="", add_arguments=add_count, run=work)
     assert main(command, []) == 143
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_sigterm_is_told_from_ctrl_c_by_whatever_interrupt_it_surfaces() -> None:
+    """Ray, where it waits, raises a plain one of its own."""
+
+    def wait() -> None:
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt from None
+
+    with pytest.raises(Terminated), terminable():
+        wait()
+    with pytest.raises(KeyboardInterrupt) as ctrl_c, terminable():
+        raise KeyboardInterrupt
+    assert not isinstance(ctrl_c.value, Terminated)
 
 
 def test_signals_that_are_held_come_after_the_block() -> None:
