@@ -221,7 +221,7 @@ def _plain_loop(heads: Sequence[HeadState], ground: Ground) -> float:
     """for batch: for head."""
     standard = ground.data.standard
     learners = [Learner.attach(h, windows=ground.windows, standard=standard, device=CPU) for h in heads]
-    teams = [Team([learner], ground.data.kind) for learner in learners]
+    teams = [Team(learner.copies, ground.data.kind) for learner in learners]
     for batch in _through_reader(ground):
         labels_ND = torch.from_numpy(ground.data.labels_ND[batch.windows])
         for team in teams:

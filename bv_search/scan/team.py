@@ -1,4 +1,4 @@
-"""A team: learners that go through a batch as one pack."""
+"""A team: copies of heads that go through a batch as one pack."""
 
 from collections.abc import Collection, Sequence
 
@@ -8,79 +8,64 @@ from torch import Tensor
 from bv_search.heads.pack import Pack
 from bv_search.scan.adam import Adam
 from bv_search.scan.batch import Batch
-from bv_search.scan.learner import Learner
+from bv_search.scan.learner import LearningCopy
 from bv_search.scan.loss import LOSSES
-from bv_search.scan.outcome import Diverged
 from bv_search.tasks.task import Kind
 
 
 class Team:
-    """All copies of a learner are in one team, and all its learners have as many."""
+    """No copy depends on the others. Those of one head may be in several teams."""
 
-    def __init__(self, learners: Sequence[Learner], kind: Kind) -> None:
+    def __init__(self, copies: Sequence[LearningCopy], kind: Kind) -> None:
         self._kind = kind
-        self._keep(learners)
-
-    @property
-    def learners(self) -> list[Learner]:
-        return list(self._learners)
+        self._keep(copies)
 
     @property
     def is_empty(self) -> bool:
-        return not self._learners
+        return not self._copies
 
-    def learn(self, batch: Batch, labels_ND: Tensor, folds_N: Tensor | None = None) -> list[Diverged]:
-        """One batch, and an optimiser's step where one is due; learners that diverged leave.
+    def learn(self, batch: Batch, labels_ND: Tensor, folds_N: Tensor | None = None) -> list[LearningCopy]:
+        """One batch, and an optimiser's step where one is due; copies that diverged leave, and are told.
 
         No copy learns from the windows of its own fold.
         """
         if self.is_empty:
             return []
-        weights_KN = None if folds_N is None else self._weights(folds_N)
+        weights_KN = None if folds_N is None else (folds_N != self._numbers_K[:, None]).float()
         losses_K = self._accumulate(batch, labels_ND, weights_KN)
-        finite = losses_K.view(len(self._learners), -1).isfinite().all(dim=1).tolist()
-        lost = [
-            Diverged(trial=learner.trial, position=learner.position)
-            for learner, is_finite in zip(self._learners, finite, strict=True)
-            if not is_finite
-        ]
+        finite = losses_K.isfinite().tolist()
+        learned = [None] * len(finite) if weights_KN is None else weights_KN.sum(dim=1).int().tolist()
+        lost = [copy for copy, is_finite in zip(self._copies, finite, strict=True) if not is_finite]
+        for copy, windows in zip(self._copies, learned, strict=True):
+            if copy not in lost:
+                copy.saw(len(batch.lengths_N), windows)
         if lost:
-            self.dismiss({each.trial for each in lost})
-        learned = None if weights_KN is None else weights_KN.sum(dim=1).int().tolist()
-        for learner in self._learners:
-            learner.saw(len(batch.lengths_N), learned)
-        if due := [learner for learner in self._learners if learner.due]:
+            self.dismiss(lost)
+        if due := [copy for copy in self._copies if copy.due]:
             self._adam.step(due)
         return lost
 
-    def dismiss(self, trials: Collection[str]) -> None:
+    def dismiss(self, copies: Collection[LearningCopy]) -> None:
         """These have learned, or diverged; the others go on."""
-        left = [learner for learner in self._learners if learner.trial not in trials]
-        if len(left) < len(self._learners):
+        left = [copy for copy in self._copies if copy not in copies]
+        if len(left) < len(self._copies):
             self._keep(left)
 
-    def _weights(self, folds_N: Tensor) -> Tensor:
-        """How much each copy learns from each window."""
-        copies_K = torch.arange(len(self._learners[0].heads), device=folds_N.device)
-        return (folds_N != copies_K[:, None]).float()
-
     def _accumulate(self, batch: Batch, labels_ND: Tensor, weights_KN: Tensor | None) -> Tensor:
-        """Add this batch's gradients to each head's; the sum of its losses, for each head."""
-        outputs = self._pack(batch.states, batch.lengths_N, step=self._learners[0].position)
+        """Add this batch's gradients to each copy's; the sum of its losses, for each copy."""
+        outputs = self._pack(batch.states, batch.lengths_N, step=self._copies[0].position)
         logits = torch.stack(outputs, dim=1).transpose(0, 1)  # as losses and packs keep them in memory
-        if weights_KN is not None:
-            weights_KN = weights_KN.repeat(len(self._learners), 1)
-        smoothing_K = self._smoothing(logits.device)
-        losses_K = LOSSES[self._kind](logits, batch.lengths_N, labels_ND, smoothing_K, weights_KN)
+        losses_K = LOSSES[self._kind](logits, batch.lengths_N, labels_ND, self._smoothing_K, weights_KN)
         torch.autograd.backward(losses_K.sum())
         return losses_K.detach()
 
-    def _keep(self, learners: Sequence[Learner]) -> None:
-        self._learners = list(learners)
-        if self._learners:
-            self._pack = Pack([head for learner in self._learners for head in learner.heads])
-            self._adam = Adam(self._learners)
-
-    def _smoothing(self, device: torch.device) -> Tensor | None:
-        shares = [n.config.training.label_smoothing for n in self._learners for _ in n.heads]
-        return torch.tensor(shares, device=device) if any(shares) else None
+    def _keep(self, copies: Sequence[LearningCopy]) -> None:
+        self._copies = list(copies)
+        if not self._copies:
+            return
+        self._pack = Pack([copy.head for copy in self._copies])
+        self._adam = Adam(self._copies)
+        device = self._copies[0].head.bias_C.device
+        self._numbers_K = torch.tensor([copy.number for copy in self._copies], device=device)
+        shares = [copy.training.label_smoothing for copy in self._copies]
+        self._smoothing_K = torch.tensor(shares, device=device) if any(shares) else None
