@@ -21,8 +21,7 @@ from bv_search.scan.rows import is_one_token
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
-from bv_search.tune.pool import Pool, Waiting
-from bv_search.tune.rungs import Rungs
+from bv_search.tune.packing import Packer, Rungs, WaitingHead
 from bv_search.tune.space import Config, Space
 
 SIZES = (1, 4, 16, 32)  # of packs whose time is taken
@@ -73,12 +72,12 @@ def _begun(path: Path, ground: Ground) -> Table:
 def train(scanner: Scanner, rungs: Rungs, configs: Sequence[Config]) -> list[Learned]:
     """One pack of heads to their ends."""
     heads = [
-        Waiting(trial=str(number), config=TrialConfig.from_json(config), position=0)
+        WaitingHead(trial=str(number), config=TrialConfig.from_json(config), position=0)
         for number, config in enumerate(configs)
     ]
     found: dict[str, list[Check]] = {head.trial: [] for head in heads}
     states: dict[str, bytes] = {}
-    pool = Pool(rungs, len(heads))
+    pool = Packer(rungs, len(heads))
     for head in heads:
         pool.park(head)
     while orders := pool.next_round(1):

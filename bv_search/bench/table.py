@@ -18,7 +18,7 @@ from bv_search.errors import DataError
 from bv_search.files import write_atomic
 from bv_search.scan.checks import Check
 from bv_search.scan.trial import TrialConfig
-from bv_search.tune.rungs import Rungs, plan_rungs
+from bv_search.tune.packing import Rungs, plan_rungs
 from bv_search.tune.space import Config, Space, parse_space
 
 ABOUT = b"bv.table"

@@ -18,7 +18,7 @@ from bv_search.report.report import Report, ReportConfig
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import leaderboard_text
 from bv_search.run.mlflow import open_mirror
-from bv_search.tune import outcome, search
+from bv_search.tune import search, summary
 from bv_search.tune.config import TuneConfig
 
 DEFAULT_TRIALS = 24  # what fits into a minute on two cores
@@ -38,7 +38,7 @@ def run(config: TuneConfig, progress: Progress, settings: StockSettings | None =
     return Result(
         text=describe(found, stock, written, config, seconds),
         json={
-            **outcome.to_json(found, written.facts.compared),
+            **summary.to_json(found, written.facts.compared),
             "ensemble": combined.to_json(),
             "report": str(written.html),
             "demonstration": {"folder": str(stock.folder), "seconds": seconds},

@@ -17,7 +17,7 @@ from bv_search.run.trial import BAGGED, DONE, FAILED, SINGLE, encore_name
 from bv_search.scan.outcome import Answers, Diverged, Encore, Final, Finished, Outcome
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
-from bv_search.tune.pool import Order
+from bv_search.tune.packing import Order
 from bv_search.tune.resume import ROUND, Past
 
 SELECT, TRAIN, REPORT = "select.parquet", "train.parquet", "report.parquet"  # of train out of fold

@@ -16,20 +16,19 @@ from bv_search.run.mlflow import MlflowMirror
 from bv_search.source import AUTO, STORE
 from bv_search.source.choice import Choice, compare_sources
 from bv_search.store.store import Store
-from bv_search.tune.clock import Clock
 from bv_search.tune.config import TuneConfig
-from bv_search.tune.crew import Crew
+from bv_search.tune.ray.workers import RayWorkers
 from bv_search.tune.recorder import Recorder
 from bv_search.tune.resume import Past, read_past, without_rungs
-from bv_search.tune.scan_worker import Reading
 from bv_search.tune.session import Session, budget_of, is_over
-from bv_search.tune.share import Share
+from bv_search.tune.step_times import StepTimes
 from bv_search.tune.study import OpenStudy, open_study
+from bv_search.tune.workers import WorkerInput, WorkerShare
 
 
 def run(config: TuneConfig, progress: Progress) -> Run:
     """Search, and leave a run folder whose trials have weights, predictions and scores."""
-    clock = Clock()
+    times = StepTimes()
     study = open_study(config)
     with (
         study.run.writing(),
@@ -44,23 +43,23 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             progress.say(ending)
             connect().close()
             return study.run
-        with ray_session(), _hired(config, study, progress) as crew:
+        with ray_session(), _hired(config, study, progress) as workers:
             mirror = connect()
             recorder = Recorder(study.run, study.store, mirror)
             session = Session(
                 study=study,
                 past=past,
-                crew=crew,
+                workers=workers,
                 recorder=recorder,
                 budget=budget_of(config.time_budget, study, past),
                 progress=progress,
-                clock=clock,
+                times=times,
             )
             session.run()
-            memory = {"peak_scan_worker": crew.peak_memory()}
+            memory = {"peak_scan_worker": workers.peak_memory()}
         _register(study.run, mirror, progress)
-        clock.note("register")
-        recorder.ended(clock.spent(crew.busy()), memory, session.why)
+        times.note("register")
+        recorder.ended(times.spent(workers.busy()), memory, session.why)
     progress.close()
     return study.run
 
@@ -97,33 +96,35 @@ def _mirrored(run: Run) -> Iterator[Callable[[], MlflowMirror]]:
 
 
 @contextmanager
-def _hired(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator[Crew]:
+def _hired(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator[RayWorkers]:
     """Scan workers that read the source chosen; where it is not, one of them measures both."""
-    share = Share.of_cluster(machines(), study.run.study.workers)
+    share = WorkerShare.of_cluster(machines(), study.run.study.workers)
     place, choice = absolute(study.store.path), study.choice
     measured = choice.source == AUTO
-    reading = Reading(
+    inputs = WorkerInput(
         store=place,
         source=STORE if measured else choice.source,
         window=config.memory,
         folds=study.run.study.folds,
     )
     with ExitStack() as contract:
-        crew = contract.enter_context(Crew(reading, share, progress.say))
+        workers = contract.enter_context(RayWorkers(inputs, share, progress.say))
         if measured:
-            choice = _measured(study.store, crew)
+            choice = _measured(study.store, workers)
             study.run.change_study(source=choice.source)
-        if choice.source != reading.source:
+        if choice.source != inputs.source:
             contract.close()
-            crew = contract.enter_context(Crew(replace(reading, source=choice.source), share, progress.say))
+            workers = contract.enter_context(
+                RayWorkers(replace(inputs, source=choice.source), share, progress.say)
+            )
         if choice.why:
             progress.say(str(choice))
-        yield crew
+        yield workers
 
 
-def _measured(store: Store, crew: Crew) -> Choice:
+def _measured(store: Store, workers: RayWorkers) -> Choice:
     try:
-        return compare_sources(store, crew.rates())
+        return compare_sources(store, workers.rates())
     except EncoderError as error:  # on another machine than this one, say
         return Choice(source=STORE, why=f"its encoder cannot be measured: {error}")
 

@@ -10,8 +10,16 @@ from bv_search.tune.resume import Past, without_rungs
 from bv_search.tune.searchers import SEARCHERS, Searcher
 from bv_search.tune.space import Config
 from bv_search.tune.study import OpenStudy
-from bv_search.tune.suggestions import Suggestion
 from bv_search.tune.warm_start import Told
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suggestion:
+    """A trial to begin, or to go on with: one of an earlier session, or of a process that died."""
+
+    trial: str
+    config: Config
+    rung: str | None = None  # of the ladder: no searcher hears of it
 
 
 @dataclass(frozen=True, kw_only=True)

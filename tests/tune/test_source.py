@@ -30,8 +30,8 @@ from bv_search.store.layout import BlockLimits
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.dry_run import dry_run
-from bv_search.tune.outcome import to_json
 from bv_search.tune.search import run as search
+from bv_search.tune.summary import to_json
 from tests.tune.conftest import finished, ladder
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")

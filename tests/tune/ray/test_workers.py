@@ -1,4 +1,4 @@
-"""What becomes of a job whose worker is lost."""
+"""What becomes of a call whose worker is lost."""
 
 import os
 import subprocess
@@ -14,21 +14,20 @@ import sys
 from bv_search.cluster import ray_session
 from bv_search.scan.outcome import Start
 from bv_search.scan.trial import TrialConfig
-from bv_search.tune.crew import Crew, Job
-from bv_search.tune.scan_worker import Reading
-from bv_search.tune.share import Share
+from bv_search.tune.ray.workers import RayWorkers
+from bv_search.tune.workers import Call, WorkerInput, WorkerShare
 
 with ray_session():
-    reading = Reading(store=sys.argv[1], source="store", window=None)
-    share = Share(workers=1, cpus=0.5, threads=1, gpus=0)
-    with Crew(reading, share, tell=lambda text: None) as crew:
+    inputs = WorkerInput(store=sys.argv[1], source="store", window=None, folds=1)
+    share = WorkerShare(workers=1, cpus=0.5, threads=1, gpus=0)
+    with RayWorkers(inputs, share, tell=lambda text: None) as workers:
         for size in (30_000_000, 4):
             config = TrialConfig.from_json({"head": {"kind": "adapter", "size": size}})
             heads = [Start(trial="it", config=config)]
-            crew.submit(Job(method="segment", arguments=(heads, 13, ["it"], None), about=size))
-            (end,) = crew.finished(wait=None)
-            while not crew.idle:
-                crew.finished(wait=None)
+            workers.submit(Call(method="segment", arguments=(heads, 13, ["it"], None), about=size))
+            (end,) = workers.finished(wait=None)
+            while not workers.idle:
+                workers.finished(wait=None)
             print(end.result)
 """
 
@@ -55,7 +54,7 @@ def test_a_worker_that_ray_ends_for_want_of_memory_is_replaced(class_store: Stor
     assert said.returncode == 0, said.stderr
     lost, trained = said.stdout.splitlines()
     assert lost.startswith(
-        "Lost(reason='its scan worker died: 1 worker(s) were killed due to the node running"
+        "LostCall(reason='its scan worker died: 1 worker(s) were killed due to the node running"
     )
     assert lost.endswith("low on memory', worker_died=True)"), "a line, not a table of processes"
     assert trained.startswith("[Outcome(trial='it', position=13")

@@ -1,16 +1,70 @@
-"""A share: what the scan workers of a search reserve of a cluster."""
+"""Scan workers as the core of a search sees them: their share of a cluster, calls, and what comes back."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from bv_search.errors import UserError
+from bv_search.scan.trial import TrialConfig
 
 CROWD = 64
 """Workers that a core may be shared by: each is a process with torch in it."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Share:
+class WorkerInput:
+    """What scan workers read."""
+
+    store: str
+    source: str  # store or live
+    window: int | None  # bytes of blocks that each keeps in memory
+    folds: int  # copies of each head
+
+
+@dataclass(frozen=True, kw_only=True)
+class LostCall:
+    """Why a call has no result."""
+
+    reason: str
+    worker_died: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    method: str
+    arguments: tuple[Any, ...]
+    about: Any  # the caller's own name for it
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndedCall:
+    call: Call
+    result: list[Any] | LostCall
+    seconds: float
+
+
+class Workers(Protocol):
+    """A call goes to an idle worker. One that dies is replaced, and its call is lost."""
+
+    size: int
+
+    @property
+    def idle(self) -> int: ...
+
+    @property
+    def running(self) -> list[Call]: ...
+
+    def submit(self, call: Call) -> None: ...
+
+    def finished(self, *, wait: float | None) -> list[EndedCall]:
+        """Calls that ended since the last time: the first is waited for, with None as long as it takes."""
+
+    def capacity(self, configs: Sequence[TrialConfig]) -> int:
+        """Heads that fit into the memory of every worker; all are idle."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkerShare:
     """What the scan workers reserve of a cluster."""
 
     workers: int
@@ -19,7 +73,7 @@ class Share:
     gpus: int  # each
 
     @classmethod
-    def of_cluster(cls, machines: Sequence[Mapping[str, float]], workers: int | None) -> "Share":
+    def of_cluster(cls, machines: Sequence[Mapping[str, float]], workers: int | None) -> "WorkerShare":
         """A worker per GPU, or one, with as many cores each as fit on the machines.
 
         A core is left over for trials, where there are two. More workers than cores reserve none: Ray waits

@@ -1,8 +1,9 @@
-"""The crew: scan workers, who gets which job, and what comes back."""
+"""Scan workers as Ray actors: who gets which call, and what comes back."""
 
+import resource
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -12,35 +13,65 @@ from ray.exceptions import OutOfMemoryError, RayActorError, RayError, RayTaskErr
 
 from bv_search.cluster import machines
 from bv_search.errors import BvError, EncoderError, OutputError, StoreError
+from bv_search.scan.outcome import Finalist, Start
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.choice import Rates
-from bv_search.tune.scan_worker import Reading, ScanWorker
-from bv_search.tune.share import Share
+from bv_search.tune.workers import Call, EndedCall, LostCall, WorkerInput, WorkerShare
 
 PATIENCE_SECONDS = 20.0  # before a wait for the cluster is told
 ATTEMPTS = 3  # workers that die one after another while they start: the next ones would too
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lost:
-    """Why a job has no result."""
+class ScanWorker:
+    """Owns a GPU, or the cores that the search leaves it, from before the search starts to its end."""
 
-    reason: str
-    worker_died: bool
+    def __init__(self, inputs: WorkerInput, threads: int) -> None:
+        self._inputs = inputs
+        self._threads = threads
 
+    def start(self) -> None:
+        """Open what it reads: a failure has then its own line, which one of a constructor loses in Ray."""
+        from bv_search.scan.scanner import Scanner  # with torch: slow, and needed only here
 
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    method: str
-    arguments: tuple[Any, ...]
-    about: Any  # the caller's own name for it
+        inputs = self._inputs
+        self._scanner = Scanner(
+            inputs.store,
+            source=inputs.source,
+            window=inputs.window,
+            folds=inputs.folds,
+            threads=self._threads,
+        )
 
+    def machine(self) -> str:
+        return str(ray.get_runtime_context().get_node_id())
 
-@dataclass(frozen=True, kw_only=True)
-class Ended:
-    job: Job
-    result: list[Any] | Lost
-    seconds: float
+    def capacity(self, configs: Sequence[TrialConfig], workers: int) -> int:
+        return self._scanner.capacity(configs, workers)
+
+    def rates(self) -> Rates:
+        return self._scanner.rates()
+
+    def peak_memory(self) -> int:
+        """Bytes, pages of the store that it maps among them."""
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+    def segment(
+        self,
+        heads: Sequence[bytes | Start],
+        stop: int,
+        score: Collection[str],
+        seconds: float | None,
+    ) -> list[Any]:
+        return self._scanner.segment(heads, stop, score=score, seconds=seconds)
+
+    def solve(self, rungs: Sequence[Start]) -> list[Any]:
+        return self._scanner.solve(rungs)
+
+    def final(self, states: Sequence[bytes]) -> list[Any]:
+        return self._scanner.final(states)
+
+    def finale(self, finalists: Sequence[Finalist]) -> list[Any]:
+        return self._scanner.finale(finalists)
 
 
 @dataclass(kw_only=True)
@@ -56,11 +87,11 @@ class _Newcomer:
         return time.monotonic() - self.hired
 
 
-class Crew:
-    """Scan workers, from entering to leaving: a job goes to an idle one; one that dies is replaced."""
+class RayWorkers:
+    """Scan workers, from entering to leaving: a call goes to an idle one; one that dies is replaced."""
 
-    def __init__(self, reading: Reading, share: Share, tell: Callable[[str], None]) -> None:
-        self._reading = reading
+    def __init__(self, inputs: WorkerInput, share: WorkerShare, tell: Callable[[str], None]) -> None:
+        self._inputs = inputs
         self._threads = share.threads
         self._options = {"num_cpus": share.cpus, "num_gpus": share.gpus}
         self._tell = tell
@@ -69,7 +100,7 @@ class Crew:
         self._starting: dict[Any, _Newcomer] = {}
         self._stillborn = 0  # in a row
         self._idle: deque[Any] = deque()
-        self._running: dict[Any, tuple[Any, Job, float]] = {}
+        self._running: dict[Any, tuple[Any, Call, float]] = {}
         self._busy: dict[str, float] = defaultdict(float)
 
     def capacity(self, configs: Sequence[TrialConfig]) -> int:
@@ -104,17 +135,17 @@ class Crew:
         return len(self._idle)
 
     @property
-    def running(self) -> list[Job]:
-        return [job for _, job, _ in self._running.values()]
+    def running(self) -> list[Call]:
+        return [call for _, call, _ in self._running.values()]
 
-    def submit(self, job: Job) -> None:
+    def submit(self, call: Call) -> None:
         worker = self._idle.popleft()
-        self._running[getattr(worker, job.method).remote(*job.arguments)] = (worker, job, time.monotonic())
+        self._running[getattr(worker, call.method).remote(*call.arguments)] = (worker, call, time.monotonic())
 
-    def finished(self, *, wait: float | None) -> list[Ended]:
-        """Jobs that ended since the last call: the first is waited for, with None as long as it takes.
+    def finished(self, *, wait: float | None) -> list[EndedCall]:
+        """Calls that ended since the last call: the first is waited for, with None as long as it takes.
 
-        None at all where a worker has started instead.
+        Empty if only a worker start was reported.
         """
         ready = self._await_first(wait=wait)
         self._admit(ready)
@@ -141,7 +172,7 @@ class Crew:
             ray.kill(self._hired.pop())
 
     def _await_first(self, *, wait: float | None) -> list[Any]:
-        """Whatever has come of jobs and newcomers, as soon as there is something."""
+        """Whatever has come of calls and newcomers, as soon as there is something."""
         while waited := [*self._running, *self._starting]:
             patience = PATIENCE_SECONDS if wait is None and self._starting else wait
             first, _ = ray.wait(waited, num_returns=1, timeout=patience)
@@ -179,20 +210,20 @@ class Crew:
                     self._stillborn = 0
                     self._idle.append(newcomer.worker)
 
-    def _collect(self, reference: Any) -> Ended:
-        worker, job, begun = self._running.pop(reference)
+    def _collect(self, reference: Any) -> EndedCall:
+        worker, call, begun = self._running.pop(reference)
         try:
-            result: list[Any] | Lost = self._ask(reference)
+            result: list[Any] | LostCall = self._ask(reference)
             self._idle.append(worker)
         except RayTaskError as error:
-            result = Lost(reason=_lines(error)[-1], worker_died=False)
+            result = LostCall(reason=_lines(error)[-1], worker_died=False)
             self._idle.append(worker)
         except RayError as error:  # the worker is gone, or its machine, or Ray ended it to save memory
             self._replace(worker)
-            result = Lost(reason=f"its scan worker died: {_cause(error)}", worker_died=True)
+            result = LostCall(reason=f"its scan worker died: {_cause(error)}", worker_died=True)
         seconds = time.monotonic() - begun
-        self._busy[job.method] += seconds
-        return Ended(job=job, result=result, seconds=seconds)
+        self._busy[call.method] += seconds
+        return EndedCall(call=call, result=result, seconds=seconds)
 
     def _ask(self, references: Any) -> Any:
         """Their answers. What cannot be read is no fault of a head's, nor of the worker that says so."""
@@ -203,7 +234,7 @@ class Crew:
                 raise error.cause from None
             if isinstance(error.cause, OSError):
                 raise StoreError(
-                    "cannot be read", where=self._reading.store, found=f"{error.cause!r} at a scan worker"
+                    "cannot be read", where=self._inputs.store, found=f"{error.cause!r} at a scan worker"
                 ) from error
             raise
 
@@ -213,7 +244,7 @@ class Crew:
         self._hire()
 
     def _hire(self) -> None:
-        worker = ray.remote(ScanWorker).options(**self._options).remote(self._reading, self._threads)
+        worker = ray.remote(ScanWorker).options(**self._options).remote(self._inputs, self._threads)
         self._hired.append(worker)
         self._starting[worker.start.remote()] = _Newcomer(worker=worker)
 

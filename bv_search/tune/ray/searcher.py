@@ -2,34 +2,25 @@
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from ray.tune.search import Searcher as TuneSearcher
 
-from bv_search.tune.lot import Lot
+from bv_search.tune.packing import FAILURE, TRIAL
+from bv_search.tune.ray.scheduler import LiveTrials
+from bv_search.tune.ray.trainable import PARKED
 from bv_search.tune.recorder import Recorder
 from bv_search.tune.searchers import Searcher
 from bv_search.tune.space import Config
-from bv_search.tune.thin_trial import FAILURE, PARKED, TRIAL
-
-
-@dataclass(frozen=True, kw_only=True)
-class Suggestion:
-    """A trial to begin, or to go on with: one of an earlier session, or of a process that died."""
-
-    trial: str
-    config: Config
-    rung: str | None = None  # of the ladder: no searcher hears of it
-
+from bv_search.tune.trials import Suggestion
 
 FINISHED = "FINISHED"  # Ray Tune's word for a searcher that has no more
 
 
-class Suggestions(TuneSearcher):
+class RaySearcher(TuneSearcher):
     """What Tune asks for the next trial.
 
-    It hands out configs while there is room in the lot: resumed trials, then rungs of the ladder that are
+    It hands out configs while there is room for them: resumed trials, then rungs of the ladder that are
     trained, then the space's starting points, then the searcher's own. Results of parked trials never reach
     the searcher.
     """
@@ -38,7 +29,7 @@ class Suggestions(TuneSearcher):
         self,
         searcher: Searcher,
         *,
-        lot: Lot,
+        trials: LiveTrials,
         recorder: Recorder,
         resumed: Iterable[Suggestion],
         rungs: Iterable[Suggestion] = (),
@@ -47,7 +38,7 @@ class Suggestions(TuneSearcher):
     ) -> None:
         super().__init__(metric="score", mode="max")
         self._searcher = searcher
-        self._lot = lot
+        self._trials = trials
         self._recorder = recorder
         self._resumed = deque(resumed)
         self._rungs = deque(rungs)
@@ -61,14 +52,14 @@ class Suggestions(TuneSearcher):
         return {}
 
     def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
-        if not self._lot.admits:
-            return FINISHED if self._lot.is_over else None
+        if not self._trials.admits:
+            return FINISHED if self._trials.is_over else None
         suggestion = self._next()
-        self._lot.exhausted = suggestion is None or not (self._resumed or self._rungs or self._numbers)
+        self._trials.exhausted = suggestion is None or not (self._resumed or self._rungs or self._numbers)
         if suggestion is None:
-            return FINISHED if self._lot.is_over else None
+            return FINISHED if self._trials.is_over else None
         self._begun[trial_id] = suggestion
-        self._lot.live.add(suggestion.trial)
+        self._trials.live.add(suggestion.trial)
         return {TRIAL: suggestion.trial, **suggestion.config}
 
     def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
@@ -81,12 +72,12 @@ class Suggestions(TuneSearcher):
         """Tell the searcher how far the head came: a trial ended while paused has no result of its own."""
         begun = self._begun.pop(trial_id)
         trial = begun.trial
-        self._lot.live.discard(trial)
-        self._lot.parked.discard(trial)
-        if trial in self._lot.orphans:
-            self._lot.orphans.discard(trial)
+        self._trials.live.discard(trial)
+        self._trials.parked.discard(trial)
+        if trial in self._trials.orphans:
+            self._trials.orphans.discard(trial)
             self._resumed.append(begun)
-            self._lot.exhausted = False
+            self._trials.exhausted = False
             return
         result = result or {}
         if "score" in result:

@@ -8,7 +8,7 @@ from bv_search.run.front import front_text
 from bv_search.run.leaderboard import best, leaderboard_text, smallest, standard_error, summary
 from bv_search.run.roles import open_store
 from bv_search.run.trial import FAILED
-from bv_search.tune import clock
+from bv_search.tune import step_times
 
 
 def describe(run: Run, standings: Standings | None = None) -> str:
@@ -28,7 +28,7 @@ def describe(run: Run, standings: Standings | None = None) -> str:
         lines += ["", front_text(front), ""]
     failed = [record for record in records if record.status == FAILED]
     lines += [f"trial {record.id} failed: {record.reason}" for record in failed]
-    lines.append(clock.describe(run.seconds()))
+    lines.append(step_times.describe(run.seconds()))
     lines.append(f"peak memory of a scan worker: {run.memory()['peak_scan_worker'] / 1e9:.2f} GB")
     if ranked:
         lines.append(f"next: bv-search ensemble {run.path} && bv-search report {run.path}")

@@ -9,7 +9,7 @@ STEPS = ("start", "ladder", "scan", "schedule", "score", "finale", "register")
 
 
 @dataclass(kw_only=True)
-class Clock:
+class StepTimes:
     begun: float = field(default_factory=time.monotonic)
     noted: dict[str, float] = field(default_factory=dict)
 

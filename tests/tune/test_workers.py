@@ -3,7 +3,7 @@
 import pytest
 
 from bv_search.errors import UserError
-from bv_search.tune.share import Share
+from bv_search.tune.workers import WorkerShare
 
 SMALL, LARGE = {"CPU": 2.0}, {"CPU": 16.0}
 ONE_GPU, FOUR_GPUS = {"CPU": 8.0, "GPU": 1.0}, {"CPU": 32.0, "GPU": 4.0}
@@ -25,7 +25,7 @@ TRIAL = 0.01  # of a core
 def test_a_worker_has_a_gpu_or_the_cores_of_a_machine(
     machines: list[dict[str, float]], workers: int | None, expected: tuple[int, float, int, int]
 ) -> None:
-    share = Share.of_cluster(machines, workers)
+    share = WorkerShare.of_cluster(machines, workers)
 
     assert (share.workers, share.cpus, share.threads, share.gpus) == expected
 
@@ -51,9 +51,9 @@ def test_all_workers_and_a_trial_fit_on_any_cluster(
     gpus = sum(machine.get("GPU", 0) for machine in machines)
     if workers and 0 < gpus < workers:
         with pytest.raises(UserError, match="more --workers than GPUs"):
-            Share.of_cluster(machines, workers)
+            WorkerShare.of_cluster(machines, workers)
         return
-    share = Share.of_cluster(machines, workers)
+    share = WorkerShare.of_cluster(machines, workers)
 
     for order in (machines, machines[::-1]):
         free = [dict(machine) for machine in order]
@@ -64,7 +64,7 @@ def test_all_workers_and_a_trial_fit_on_any_cluster(
 
 def test_workers_do_not_share_a_gpu() -> None:
     with pytest.raises(UserError, match=r"more --workers than GPUs; expected at most 4, .* found 5"):
-        Share.of_cluster([SMALL, FOUR_GPUS], 5)
+        WorkerShare.of_cluster([SMALL, FOUR_GPUS], 5)
 
 
 def _place(free: list[dict[str, float]], needs: dict[str, float]) -> None:
@@ -74,6 +74,6 @@ def _place(free: list[dict[str, float]], needs: dict[str, float]) -> None:
 
 
 def test_a_crowd_that_no_machine_holds_is_refused() -> None:
-    assert Share.of_cluster([{"CPU": 2.0}], 128).workers == 128
+    assert WorkerShare.of_cluster([{"CPU": 2.0}], 128).workers == 128
     with pytest.raises(UserError, match="expected at most 128, 64 for each core; found 100,000"):
-        Share.of_cluster([{"CPU": 2.0}], 100_000)
+        WorkerShare.of_cluster([{"CPU": 2.0}], 100_000)

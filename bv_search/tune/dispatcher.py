@@ -1,8 +1,8 @@
-"""The desk: takes parked heads in, sends packs out to the scan workers, writes down what comes back."""
+"""The dispatcher: takes in heads that wait, sends packs to the scan workers, writes down what comes back."""
 
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil
 from typing import Any
 
@@ -13,48 +13,41 @@ from bv_search.scan.ladder import LadderRung
 from bv_search.scan.outcome import Diverged, Final, Outcome, Start
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.budget import Budget
-from bv_search.tune.crew import Crew, Job, Lost
 from bv_search.tune.halving import Halving
-from bv_search.tune.pool import Order, Pool, Waiting
+from bv_search.tune.packing import (
+    FAILURE,
+    GOES_ON,
+    SCORING,
+    TRIAL,
+    Climb,
+    News,
+    Order,
+    Packer,
+    Round,
+    Scoring,
+    WaitingHead,
+)
 from bv_search.tune.recorder import Recorder
 from bv_search.tune.resume import Past
-from bv_search.tune.round import Round
-from bv_search.tune.thin_trial import FAILURE, GOES_ON, TRIAL, News
+from bv_search.tune.workers import Call, LostCall, Workers
 
-SCORING = "scoring"  # the event that notes which heads are scored together
 ATTEMPTS = 2  # a single head that takes so many processes down with it is to blame
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scoring:
-    """Heads at the end of their way that are scored together."""
-
-    trials: list[str]
-    losses: int = 0  # of workers that were at it
-
-
-@dataclass(frozen=True, kw_only=True)
-class Climb:
-    """Rungs of the ladder that are solved together."""
-
-    heads: tuple[Start, ...]
-    losses: int = 0  # of workers that were at it
-
-
-class Desk:
+class Dispatcher:
     def __init__(
         self,
         *,
-        crew: Crew,
-        pool: Pool,
+        workers: Workers,
+        packer: Packer,
         halving: Halving,
         recorder: Recorder,
         progress: Progress,
         total: int,
         budget: Budget,
     ) -> None:
-        self._crew = crew
-        self._pool = pool
+        self._workers = workers
+        self._packer = packer
         self._rungs = halving.rungs
         self._halving = halving
         self._round = Round()
@@ -87,7 +80,7 @@ class Desk:
     def complete(self, orders: Sequence[Order], found: Mapping[str, Check]) -> None:
         """A round of an earlier session, of which these were not in: they go as they would have gone then."""
         self._round = Round(orders, found)
-        while self._crew.running or (self._round.has_orders and not self._budget.is_spent):
+        while self._workers.running or (self._round.has_orders and not self._budget.is_spent):
             if not self._budget.is_spent:
                 self._send_orders()
             self.collect(wait=None)
@@ -139,14 +132,14 @@ class Desk:
 
     def leave(self, trial: str) -> None:
         """Nothing more is learned in this session, by a head that may wait for its next segment."""
-        self._pool.drop(trial)
+        self._packer.drop(trial)
 
     def dispatch(self, *, all_are_in: bool) -> None:
         """Begin a round, once no more heads can come, and none is on its way."""
         self._send_climbs()
         if self._budget.is_spent:
             return
-        if all_are_in and self._round.is_in and (orders := self._pool.next_round(self._crew.size)):
+        if all_are_in and self._round.is_in and (orders := self._packer.next_round(self._workers.size)):
             self._recorder.began_round(orders)
             self._round = Round(orders)
         self._send_orders()
@@ -155,7 +148,7 @@ class Desk:
         """Wait for the segments under way: what they learned is not thrown away."""
         if self._budget.reason is not None:
             self._progress.say(f"the search ends: {self._budget.reason}; heads are scored as they are")
-        while self._crew.running or self._climbs:
+        while self._workers.running or self._climbs:
             self._send_climbs()
             self.collect(wait=None)
         if not self._round.is_in:
@@ -168,12 +161,12 @@ class Desk:
         Waits so many seconds for a segment to end, or with None as long as it takes.
         """
         news: dict[str, News] = {}
-        for end in self._crew.finished(wait=wait):
-            if isinstance(end.job.about, Climb):
-                self._climbed(end.job.about, end.result)
+        for end in self._workers.finished(wait=wait):
+            if isinstance(end.call.about, Climb):
+                self._climbed(end.call.about, end.result)
                 continue
-            if isinstance(end.result, Lost):
-                self._lost(end.job.about, end.result)
+            if isinstance(end.result, LostCall):
+                self._lost(end.call.about, end.result)
             else:
                 self._came(end.result, end.seconds)
             if self._round.is_in:
@@ -186,20 +179,20 @@ class Desk:
         """Answers of every head whose training is over, in packs, on all workers."""
         left = self._unscored()
         waiting = deque(Scoring(trials=trials) for trials in self._scorings(left, pack))
-        while waiting or self._crew.running:
+        while waiting or self._workers.running:
             self._progress.update(f"scored {len(left) - len(self._unscored())} of {len(left)} heads")
-            while waiting and self._crew.idle:
+            while waiting and self._workers.idle:
                 scoring = waiting.popleft()
                 states = [self._recorder.state(trial, self._positions[trial]) for trial in scoring.trials]
-                self._crew.submit(Job(method="final", arguments=(states,), about=scoring))
-            for end in self._crew.finished(wait=None):
-                waiting.extend(self._scored(end.job.about, end.result))
+                self._workers.submit(Call(method="final", arguments=(states,), about=scoring))
+            for end in self._workers.finished(wait=None):
+                waiting.extend(self._scored(end.call.about, end.result))
 
     def _scorings(self, left: list[str], pack: int) -> list[list[str]]:
         """Packs that an earlier session noted and did not live to score; then all others."""
         noted = self._recorder.packs_left(SCORING, left)
         others = [trial for trial in left if not any(trial in trials for trials in noted)]
-        share = min(pack, ceil(len(others) / self._crew.size) or 1)
+        share = min(pack, ceil(len(others) / self._workers.size) or 1)
         new = [others[n : n + share] for n in range(0, len(others), share)]
         if new:
             self._recorder.noted(SCORING, noted + new)
@@ -208,9 +201,9 @@ class Desk:
     def _unscored(self) -> list[str]:
         return [trial for trial in sorted(self._halted) if trial not in self._failed]
 
-    def _scored(self, scoring: Scoring, result: list[Final | Diverged] | Lost) -> list[Scoring]:
+    def _scored(self, scoring: Scoring, result: list[Final | Diverged] | LostCall) -> list[Scoring]:
         """What is to be scored again: together once more, if a worker died, or else apart."""
-        if not isinstance(result, Lost):
+        if not isinstance(result, LostCall):
             self._record_finals(result)
             return []
         if result.worker_died and scoring.losses + 1 < ATTEMPTS:
@@ -231,13 +224,13 @@ class Desk:
                 self._has_failed(final.trial)
 
     def _send_climbs(self) -> None:
-        while self._climbs and self._crew.idle:
+        while self._climbs and self._workers.idle:
             climb = self._climbs.pop()
-            self._crew.submit(Job(method="solve", arguments=(climb.heads,), about=climb))
+            self._workers.submit(Call(method="solve", arguments=(climb.heads,), about=climb))
 
-    def _climbed(self, climb: Climb, result: list[Final | Diverged] | Lost) -> None:
+    def _climbed(self, climb: Climb, result: list[Final | Diverged] | LostCall) -> None:
         """A worker that died was not to blame the first time."""
-        if not isinstance(result, Lost):
+        if not isinstance(result, LostCall):
             self._record_finals(result)
             for final in result:
                 if isinstance(final, Final):
@@ -249,33 +242,33 @@ class Desk:
                 self.fail(head.trial, result.reason)
 
     def _show(self) -> None:
-        heads = sum(len(job.about.heads) for job in self._crew.running)
+        heads = sum(len(call.about.heads) for call in self._workers.running)
         best = "" if self._best is None else f", best select {self._best:.4f}"
         ended = len(self._halted) + len(self._failed)
         self._progress.update(
             f"{ended} of {self._total} trials trained, {len(self._failed)} failed; {heads} heads in a pass, "
-            f"{len(self._pool)} waiting{best}"
+            f"{len(self._packer)} waiting{best}"
         )
 
     def _wait(self, trial: str) -> None:
         position = self._positions.get(trial, 0)
-        self._pool.park(Waiting(trial=trial, config=self._configs[trial], position=position))
+        self._packer.park(WaitingHead(trial=trial, config=self._configs[trial], position=position))
 
     def _is_done(self, trial: str) -> bool:
         at_end = self._positions[trial] >= self._rungs.course(self._configs[trial]).end
         return at_end or trial in self._learned
 
-    def _head(self, waiting: Waiting) -> bytes | Start:
+    def _head(self, waiting: WaitingHead) -> bytes | Start:
         if waiting.position == 0:
             return Start(trial=waiting.trial, config=waiting.config)
         return self._recorder.state(waiting.trial, waiting.position)
 
     def _send_orders(self) -> None:
-        while self._crew.idle and self._round.has_orders:
+        while self._workers.idle and self._round.has_orders:
             order = self._round.next_order()
             heads = [self._head(waiting) for waiting in order.heads]
             arguments = heads, order.stop, order.score, self._budget.left
-            self._crew.submit(Job(method="segment", arguments=arguments, about=order))
+            self._workers.submit(Call(method="segment", arguments=arguments, about=order))
 
     def _came(self, outcomes: Sequence[Outcome], seconds: float) -> None:
         """What became of a pack, and, where it was the last of a round, of all its heads: on one line.
@@ -352,7 +345,7 @@ class Desk:
         self._round = Round()
         return failed | told
 
-    def _lost(self, order: Order, lost: Lost) -> None:
+    def _lost(self, order: Order, lost: LostCall) -> None:
         """Heads are as they were before the segment: try again, apart if it cannot be done together."""
         again = replace(order, losses=order.losses + 1)
         if lost.worker_died and again.losses < ATTEMPTS:

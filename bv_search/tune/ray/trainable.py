@@ -8,11 +8,10 @@ from typing import Any
 
 from ray import tune
 
+from bv_search.tune.packing import News
+
 PARKED = "parked"
-TRIAL, NEWS = "trial", "news"  # keys of its config: the trial that it serves, and what happened to the head
-FAILURE = "failure"  # the key of news that have no score, but this reason
-GOES_ON = "goes_on"  # the key of those that have: whether it is trained further
-News = dict[str, Any]
+NEWS = "news"  # the key of its config that says what happened to the head
 
 
 class ThinTrial(tune.Trainable):
