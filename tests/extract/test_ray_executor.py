@@ -11,7 +11,7 @@ from bv_search.encoder.checkpoint import load_encoder
 from bv_search.errors import DataError, StoreError
 from bv_search.extract.config import ExtractConfig
 from bv_search.extract.extraction import run
-from bv_search.extract.on_ray import plan_pool, worker_bytes
+from bv_search.extract.ray_executor import plan_workers, worker_bytes
 from tests.extract.conftest import Extract
 from tests.extract.test_resume import contents
 
@@ -79,7 +79,7 @@ def test_workers_share_what_the_cluster_has(
     nodes: list[tuple[int, int, int]], workers: int | None, threads: int | None, expected: tuple[float, ...]
 ) -> None:
     resources = [{"CPU": cpus, "GPU": gpus, "memory": gigabytes << 30} for cpus, gpus, gigabytes in nodes]
-    pool = plan_pool(resources, NEED, workers, threads)
+    pool = plan_workers(resources, NEED, workers, threads)
     assert (pool.workers, pool.threads, pool.cpus, pool.gpus, pool.memory) == expected
 
 

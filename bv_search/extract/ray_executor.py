@@ -10,14 +10,14 @@ from typing import Any, ParamSpec, TypeVar
 import ray
 from ray.data import ActorPoolStrategy, DataContext, Dataset
 
+from bv_search import errors
 from bv_search.cluster import result_of
 from bv_search.errors import BvError
 from bv_search.extract.encode import BlockEncoder
-from bv_search.extract.job import BlockTask, Job, Shard
-from bv_search.extract.refusal import error_from_json, error_to_json
-from bv_search.extract.survey import Hardware, survey_hardware
-from bv_search.extract.tokenise import tokenise
-from bv_search.extract.work import forget_tries, refuse_another_try
+from bv_search.extract.job import BlockTask, ExtractJob, Shard
+from bv_search.extract.plan import tokenise
+from bv_search.extract.resume import forget_tries, refuse_another_try
+from bv_search.extract.settings import Hardware, survey_hardware
 from bv_search.store.layout import WORKER_BYTES
 from bv_search.store.manifest import AnyBlock, read_block
 
@@ -30,7 +30,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pool:
+class WorkerPlan:
     """How many processes encode, and what each of them takes of the cluster."""
 
     workers: int
@@ -45,53 +45,57 @@ def worker_bytes(parameters: int) -> int:
     return 2 * WEIGHT_BYTES * parameters + WORKER_BYTES
 
 
-def plan_pool(
+def plan_workers(
     nodes: Sequence[Mapping[str, float]], need: int, workers: int | None, threads: int | None
-) -> Pool:
+) -> WorkerPlan:
     """One worker per GPU; without any, one per CPU of every node, as far as its memory goes.
 
     `nodes` are Ray's resources; their memory is what Ray found free when it started, or was told then.
     """
     cpus, gpus = (int(sum(node.get(name, 0) for node in nodes)) for name in ("CPU", "GPU"))
     if workers is None and not gpus:
-        return _pool_on_cpus(nodes, max(cpus, 1), need, threads)
+        return _plan_on_cpus(nodes, max(cpus, 1), need, threads)
     count = workers or gpus
-    return _pool(count, max(cpus, 1), threads, gpus=min(1.0, gpus / count))
+    return _worker_plan(count, max(cpus, 1), threads, gpus=min(1.0, gpus / count))
 
 
-def _pool(count: int, cpus: int, threads: int | None, *, gpus: float = 0.0, memory: int = 0) -> Pool:
+def _worker_plan(
+    count: int, cpus: int, threads: int | None, *, gpus: float = 0.0, memory: int = 0
+) -> WorkerPlan:
     of_each = threads or max(1, cpus // count)
-    return Pool(
+    return WorkerPlan(
         workers=count, threads=of_each, cpus=min(float(of_each), cpus / count), gpus=gpus, memory=memory
     )
 
 
-def _pool_on_cpus(nodes: Sequence[Mapping[str, float]], cpus: int, need: int, threads: int | None) -> Pool:
+def _plan_on_cpus(
+    nodes: Sequence[Mapping[str, float]], cpus: int, need: int, threads: int | None
+) -> WorkerPlan:
     """Two processes of one thread encoded 20.2 k tokens/s where one process of two encoded 11.8 k."""
     room = [(int(node.get("CPU", 0)), int(node.get("memory", 0) // need)) for node in nodes]
     fitting = [(cpus, min(cpus // (threads or 1), most)) for cpus, most in room]
     places = [(cpus, count) for cpus, count in fitting if count]
     if not places:
-        return _pool(1, cpus, threads)
+        return _worker_plan(1, cpus, threads)
     share = min(cpus // count for cpus, count in places)  # or some node could not hold its workers
     of_each = threads or share
     workers = sum(count for _, count in places)
-    return Pool(workers=workers, threads=of_each, cpus=float(of_each), gpus=0.0, memory=need)
+    return WorkerPlan(workers=workers, threads=of_each, cpus=float(of_each), gpus=0.0, memory=need)
 
 
-class OnRay:
+class RayExecutor:
     """Inside a `ray_session`."""
 
     def __init__(self, parameters: int, workers: int | None = None, threads: int | None = None) -> None:
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        self.pool = plan_pool(nodes, worker_bytes(parameters), workers, threads)
-        self.threads = self.pool.threads
+        self.plan = plan_workers(nodes, worker_bytes(parameters), workers, threads)
+        self.threads = self.plan.threads
         context = DataContext.get_current()
         context.enable_progress_bars = False
         logging.getLogger("ray.data").setLevel(logging.ERROR)
 
     def hardware(self) -> Hardware:
-        step = ray.remote(num_cpus=1, num_gpus=self.pool.gpus, max_retries=0)(survey_hardware)
+        step = ray.remote(num_cpus=1, num_gpus=self.plan.gpus, max_retries=0)(survey_hardware)
         found: Hardware = result_of(step.remote())
         return found
 
@@ -99,22 +103,22 @@ class OnRay:
         result: R = result_of(ray.remote(num_cpus=1, max_retries=0)(step).remote(*args, **kwargs))
         return result
 
-    def tokenise(self, job: Job, shards: Sequence[Shard]) -> Iterator[Shard]:
+    def tokenise(self, job: ExtractJob, shards: Sequence[Shard]) -> Iterator[Shard]:
         def step(row: Row) -> Row:
             return {"shard": json.dumps(asdict(tokenise(job, Shard(**row))))}
 
         rows = _dataset([asdict(shard) for shard in shards]).map(_Told(step), num_cpus=1)
         return (Shard(**json.loads(row["shard"])) for row in _listen(rows, "shard"))
 
-    def encode(self, job: Job, tasks: Sequence[BlockTask]) -> Iterator[tuple[BlockTask, AnyBlock]]:
+    def encode(self, job: ExtractJob, tasks: Sequence[BlockTask]) -> Iterator[tuple[BlockTask, AnyBlock]]:
         forget_tries(job.folder)
         rows = _dataset([asdict(task) for task in tasks]).map(
             _Encode,
             fn_constructor_args=(job,),
-            compute=ActorPoolStrategy(size=min(self.pool.workers, len(tasks))),
-            num_cpus=self.pool.cpus,
-            num_gpus=self.pool.gpus or None,
-            memory=self.pool.memory or None,
+            compute=ActorPoolStrategy(size=min(self.plan.workers, len(tasks))),
+            num_cpus=self.plan.cpus,
+            num_gpus=self.plan.gpus or None,
+            memory=self.plan.memory or None,
         )
         for row in _listen(rows, "entry"):
             yield BlockTask(**json.loads(row["task"])), read_block(json.loads(row["entry"]))
@@ -126,7 +130,7 @@ class _Encode:
     Ray starts a dead one again and gives it the same blocks, as often as it dies.
     """
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: ExtractJob) -> None:
         self._encoder = BlockEncoder(job)
         self._restarted = ray.get_runtime_context().was_current_actor_reconstructed
 
@@ -181,3 +185,21 @@ def _await_end(threads: Collection[threading.Thread]) -> None:
     for thread in threads:
         if thread.name.startswith(PIPELINE):
             thread.join(timeout=PATIENCE_SECONDS)
+
+
+FIELDS = ("where", "expected", "found", "do")
+
+
+def error_to_json(error: BvError) -> str:
+    told = {name: None if getattr(error, name) is None else str(getattr(error, name)) for name in FIELDS}
+    return json.dumps({"kind": type(error).__name__, "what": error.what, **told})
+
+
+def error_from_json(text: str) -> BvError:
+    """The same kind of error, with the same line."""
+    told = json.loads(text)
+    kind = getattr(errors, told.pop("kind"), BvError)
+    if kind is errors.UnknownName:  # its constructor makes the line itself
+        kind = errors.UserError
+    error: BvError = kind(told.pop("what"), **told)
+    return error
