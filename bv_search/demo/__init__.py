@@ -16,7 +16,7 @@ from bv_search.tune.config import TuneConfig
 
 def demonstrate(config: TuneConfig, progress: Progress) -> Result:
     """Search heads on generated data; what was made once is taken from the cache."""
-    from bv_search.demo.request import check_request
+    from bv_search.demo.precheck import check_request
 
     check_request(config)
     # everything there is, torch and Ray included, comes in with it

@@ -17,6 +17,7 @@ from transformers import (
 
 from bv_search.encoder.encoder import Encoder
 from bv_search.encoder.identity import EncoderIdentity, identify, weights_files
+from bv_search.encoder.location import EncoderLocation, locate_encoder
 from bv_search.encoder.pretrained import (
     count_parameters,
     count_positions,
@@ -27,7 +28,6 @@ from bv_search.encoder.pretrained import (
     refuse_missing,
 )
 from bv_search.encoder.silence import silence
-from bv_search.encoder.source import Source, find_source
 from bv_search.encoder.stage import STAGE_FILE, Stage, is_stage, read_stage
 from bv_search.errors import EncoderError
 from bv_search.tasks.registry import task_from_json
@@ -36,7 +36,7 @@ from bv_search.tasks.task import Kind, Task
 
 def load_encoder(source: str | Path, *, task: Task | None = None, device: str = "auto") -> Encoder:
     """An encoder to read hidden states from; unless it is a stage above 0, it predicts nothing itself."""
-    found = find_source(source)
+    found = locate_encoder(source)
     stage = read_stage(found.folder) if is_stage(found.folder) else None
     weights_files(found.folder)
     task = _task_of(stage, task, found)
@@ -92,7 +92,7 @@ def wrap(
     )
 
 
-def load_untrained(source: Source, task: Task, *, seed: int) -> Checkpoint:
+def load_untrained(source: EncoderLocation, task: Task, *, seed: int) -> Checkpoint:
     """The encoder with a task head that knows nothing yet, the same for the same seed."""
     config = read_config(source)
     weights_files(source.folder)
@@ -116,7 +116,7 @@ def load_untrained(source: Source, task: Task, *, seed: int) -> Checkpoint:
     )
 
 
-def load_base(source: Source) -> Checkpoint:
+def load_base(source: EncoderLocation) -> Checkpoint:
     """The encoder as it is, without a task head."""
     weights_files(source.folder)
     config = read_config(source)
@@ -154,7 +154,7 @@ def find_device(name: str) -> torch.device:
     return device
 
 
-def check_length(source: Source, config: PreTrainedConfig, task: Task | None) -> None:
+def check_length(source: EncoderLocation, config: PreTrainedConfig, task: Task | None) -> None:
     """Refuse windows that are longer than the encoder's positions."""
     positions = count_positions(config)
     if task is not None and positions is not None and task.max_length > positions:
@@ -167,7 +167,7 @@ def check_length(source: Source, config: PreTrainedConfig, task: Task | None) ->
         )
 
 
-def _task_of(stage: Stage | None, task: Task | None, source: Source) -> Task | None:
+def _task_of(stage: Stage | None, task: Task | None, source: EncoderLocation) -> Task | None:
     if stage is None:
         return task
     if task is not None and task.to_json() != stage.task:
@@ -185,14 +185,16 @@ def _auto_class(task: Task) -> Any:
     return AutoModelForQuestionAnswering if task.kind is Kind.SPAN else AutoModelForSequenceClassification
 
 
-def _read_stage_model(source: Source, config: PreTrainedConfig, task: Task | None) -> PreTrainedModel:
+def _read_stage_model(
+    source: EncoderLocation, config: PreTrainedConfig, task: Task | None
+) -> PreTrainedModel:
     assert task is not None, "a stage has a task"
     model, missing = read_model(source, config, _auto_class(task))
     refuse_missing(source, missing)
     return model
 
 
-def _read_base(source: Source, config: PreTrainedConfig) -> PreTrainedModel:
+def _read_base(source: EncoderLocation, config: PreTrainedConfig) -> PreTrainedModel:
     model, missing = read_model(source, config, AutoModel)
     if any(name.startswith("pooler.") for name in missing):
         model.pooler = None  # a pooler of random weights is none

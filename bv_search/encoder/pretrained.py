@@ -14,8 +14,8 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
+from bv_search.encoder.location import EncoderLocation
 from bv_search.encoder.silence import silence
-from bv_search.encoder.source import Source
 from bv_search.errors import EncoderError
 from bv_search.files import read_json
 
@@ -35,7 +35,7 @@ LARGEST = {
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 
 
-def read_config(source: Source) -> PreTrainedConfig:
+def read_config(source: EncoderLocation) -> PreTrainedConfig:
     _check_sizes(read_json(source.folder / "config.json", EncoderError), source.folder / "config.json")
     try:
         with silence():
@@ -73,7 +73,7 @@ def _check_vocabulary(path: Path) -> None:
         )
 
 
-def read_tokenizer(source: Source, config: PreTrainedConfig) -> PreTrainedTokenizerBase:
+def read_tokenizer(source: EncoderLocation, config: PreTrainedConfig) -> PreTrainedTokenizerBase:
     if not any(found for name in VOCABULARIES for found in source.folder.glob(name)):
         # transformers would make one up, of an empty vocabulary
         raise EncoderError(
@@ -111,7 +111,7 @@ def read_tokenizer(source: Source, config: PreTrainedConfig) -> PreTrainedTokeni
 
 
 def read_model(
-    source: Source, config: PreTrainedConfig, auto: Any, *, new_head: bool = False
+    source: EncoderLocation, config: PreTrainedConfig, auto: Any, *, new_head: bool = False
 ) -> tuple[PreTrainedModel, list[str]]:
     """The model in float32, and the names of the weights that the folder lacks or has in another shape."""
     try:
@@ -134,7 +134,7 @@ def read_model(
     return model, sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
 
 
-def refuse_missing(source: Source, missing: list[str]) -> None:
+def refuse_missing(source: EncoderLocation, missing: list[str]) -> None:
     """Random weights in place of absent ones would look like an encoder."""
     if missing:
         shown = ", ".join(missing[:2]) + (f" and {len(missing) - 2} more" if len(missing) > 2 else "")
@@ -163,7 +163,7 @@ def _outline(config: PreTrainedConfig) -> PreTrainedModel:
     return model
 
 
-def _unreadable(source: Source, part: str, error: BaseException) -> EncoderError:
+def _unreadable(source: EncoderLocation, part: str, error: BaseException) -> EncoderError:
     return EncoderError(
         f"{part} cannot be read",
         where=source.id,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from bv_search.ensemble.choice import Choice
+from bv_search.ensemble.selection import Selection
 from bv_search.model.combine import Method
 from bv_search.model.standings import Lead, gain_words
 from bv_search.run.choosers import Choosers
@@ -15,7 +15,7 @@ SHOWN = 20  # of the combinations considered, in ensemble.json
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class MemberScore:
     """Something that the ensemble is compared with, on report."""
 
     name: str
@@ -44,14 +44,14 @@ class EnsembleResult:
     run: Run
     heads: int  # finished ones of the run
     chosen_on: Choosers
-    choice: Choice
+    choice: Selection
     members: tuple[dict[str, Any], ...]
     evaluation: Evaluation
     interval: tuple[float, float]
-    best_single: Standing
-    baseline: Standing | None
+    best_single: MemberScore
+    baseline: MemberScore | None
     gain: Lead | None  # over the best of the ladder
-    considered: tuple[Choice, ...] = field(repr=False)
+    considered: tuple[Selection, ...] = field(repr=False)
     model: str | None = None  # its address in MLflow's registry
 
     def to_json(self) -> dict[str, Any]:
@@ -113,7 +113,9 @@ class EnsembleResult:
 def _ladder_json(gain: Lead) -> dict[str, Any]:
     """The best rung, as the others that the ensemble is compared with."""
     rung = gain.over
-    against = Standing(name=rung.title, evaluation=rung.evaluation, interval=rung.interval, delta=gain.delta)
+    against = MemberScore(
+        name=rung.title, evaluation=rung.evaluation, interval=rung.interval, delta=gain.delta
+    )
     return {"rung": rung.role, "trial": rung.trial, **against.to_json(), "verdict": gain.delta.word}
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from bv_search.document import Mismatch, decode
+from bv_search.encoder.location import locate_encoder
 from bv_search.encoder.pretrained import read_config, read_tokenizer
-from bv_search.encoder.source import find_source
 from bv_search.encoder.stage import is_stage, read_seen
 from bv_search.errors import DataError, StoreError
 from bv_search.extract.job import WORK, BlockTask, ExtractInputs, ExtractJob, Shard
@@ -69,7 +69,7 @@ def _load(task: str, data: str | None) -> Dataset:
 
 @lru_cache(maxsize=1)
 def _tokenizer(encoder: str) -> Any:
-    source = find_source(encoder)
+    source = locate_encoder(encoder)
     return read_tokenizer(source, read_config(source))
 
 
@@ -167,7 +167,7 @@ def _gather(folder: Folder, shards: Sequence[Shard]) -> pa.Table:
 
 def _seen(job: ExtractJob, windows: pa.Table) -> np.ndarray:
     """Was the encoder trained on the row of each window?"""
-    stage = find_source(job.inputs.encoder).folder
+    stage = locate_encoder(job.inputs.encoder).folder
     if not is_stage(stage):
         return np.zeros(windows.num_rows, bool)
     return np.isin(windows["key"].to_numpy(), read_seen(stage))

@@ -20,8 +20,8 @@ from bv_search.heads.pack import Pack
 from bv_search.model.combine import combine
 from bv_search.model.model import Model
 from bv_search.run.roles import encoder_logits
-from bv_search.scan.ground import role_index
 from bv_search.scan.score import score_split
+from bv_search.scan.store_view import role_index
 from bv_search.source.channels import Channels
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Evaluation

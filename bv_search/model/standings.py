@@ -16,8 +16,8 @@ from bv_search.run.luck import Luck
 from bv_search.run.predictions import read_predictions
 from bv_search.run.roles import encoder_logits, role_ids
 from bv_search.run.trial import TrialRecord, percent_of
-from bv_search.scan.ground import role_index
 from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
+from bv_search.scan.store_view import role_index
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import TIE, Delta, Evaluation, difference
 from bv_search.tasks.row import Role

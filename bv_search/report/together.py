@@ -8,7 +8,7 @@ from bv_search.model.standings import BEST, ENSEMBLE, Lead, Standing
 from bv_search.report.chart import drawing
 from bv_search.report.charts import ROLES
 from bv_search.report.facts import Facts
-from bv_search.report.words import NOTHING, count
+from bv_search.report.formatting import NOTHING, count
 from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
 
 TABLE, CHART = "results.md", "results.svg"

@@ -13,10 +13,10 @@ import torch
 
 from bv_search.heads.copies import Copies
 from bv_search.scan.folds import Folds
-from bv_search.scan.ground import labels_of, role_index
 from bv_search.scan.loss import LOSSES
 from bv_search.scan.rows import Rows
 from bv_search.scan.score import score_copies, score_heads
+from bv_search.scan.store_view import labels_of, role_index
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Role

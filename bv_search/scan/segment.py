@@ -22,9 +22,9 @@ from bv_search.scan.judge import Judge, Verdict
 from bv_search.scan.lanes import Lanes
 from bv_search.scan.learner import Learner
 from bv_search.scan.outcome import Diverged
+from bv_search.scan.pack_trainer import PackTrainer as Team
 from bv_search.scan.rows import Rows, RowsInMemory
 from bv_search.scan.state import HeadState
-from bv_search.scan.team import Team
 from bv_search.tasks.task import Kind
 
 SETTLING = 16  # micro-batches; 64 gave the same scores

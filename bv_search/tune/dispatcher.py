@@ -10,7 +10,7 @@ from bv_search.command import Progress
 from bv_search.run.trial import DONE, FAILED, STOPPED
 from bv_search.scan.checks import Check
 from bv_search.scan.ladder import LadderRung
-from bv_search.scan.outcome import Diverged, Final, Outcome, Start
+from bv_search.scan.outcome import Diverged, Final, SegmentResult, Start
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.budget import Budget
 from bv_search.tune.halving import Halving
@@ -270,7 +270,7 @@ class Dispatcher:
             arguments = heads, order.stop, order.score, self._budget.left
             self._workers.submit(Call(method="segment", arguments=arguments, about=order))
 
-    def _came(self, outcomes: Sequence[Outcome], seconds: float) -> None:
+    def _came(self, outcomes: Sequence[SegmentResult], seconds: float) -> None:
         """What became of a pack, and, where it was the last of a round, of all its heads: on one line.
 
         Of a trial that has failed meanwhile, nothing counts.

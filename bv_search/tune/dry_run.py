@@ -15,7 +15,7 @@ from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
 from bv_search.run.trial import percent_of
 from bv_search.scan.course import Course
-from bv_search.scan.ground import head_shape, learned_split
+from bv_search.scan.store_view import head_shape, learned_split
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import LIVE
 from bv_search.source.choice import choose_source

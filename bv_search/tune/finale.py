@@ -21,7 +21,7 @@ FINALE = "finale"  # the event that notes which heads learn together
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pack:
+class FinalPack:
     """Finalists that learn together."""
 
     finalists: tuple[Finalist, ...]
@@ -67,7 +67,7 @@ class Finale:
                 waiting.extend(self._ended(end))
             self._recorder.mirror()
 
-    def _packs(self, finalists: dict[str, Finalist], room: int) -> list[Pack]:
+    def _packs(self, finalists: dict[str, Finalist], room: int) -> list[FinalPack]:
         """Those that an earlier session noted and did not live to end; then all others."""
         noted = self._recorder.packs_left(FINALE, finalists)
         others = [trial for trial in finalists if not any(trial in pack for pack in noted)]
@@ -75,21 +75,21 @@ class Finale:
         new = [others[n : n + share] for n in range(0, len(others), share)]
         if new:
             self._recorder.noted(FINALE, noted + new)
-        return [Pack(finalists=tuple(finalists[trial] for trial in pack)) for pack in noted + new]
+        return [FinalPack(finalists=tuple(finalists[trial] for trial in pack)) for pack in noted + new]
 
-    def _ended(self, end: EndedCall) -> list[Pack]:
+    def _ended(self, end: EndedCall) -> list[FinalPack]:
         """What is to be tried again: together once more, if a worker died, or else apart."""
-        pack: Pack = end.call.about
+        pack: FinalPack = end.call.about
         if isinstance(end.result, LostCall):
             return self._again(pack, end.result)
         configs = [finalist.config for finalist in pack.finalists]
         self._recorder.encores(list(zip(end.result, configs, strict=True)), end.seconds)
         return []
 
-    def _again(self, pack: Pack, lost: LostCall) -> list[Pack]:
+    def _again(self, pack: FinalPack, lost: LostCall) -> list[FinalPack]:
         if lost.worker_died and pack.losses + 1 < ATTEMPTS:
             return [replace(pack, losses=pack.losses + 1)]
         if len(pack.finalists) > 1:
-            return [Pack(finalists=(finalist,)) for finalist in pack.finalists]
+            return [FinalPack(finalists=(finalist,)) for finalist in pack.finalists]
         self._recorder.encore_failed(pack.finalists[0].trial, lost.reason)
         return []

@@ -14,7 +14,7 @@ from bv_search.run.journal import Event
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.predictions import write_predictions
 from bv_search.run.trial import BAGGED, DONE, FAILED, SINGLE, encore_name
-from bv_search.scan.outcome import Answers, Diverged, Encore, Final, Finished, Outcome
+from bv_search.scan.outcome import Diverged, Final, FinalistResult, Finished, RoleAnswers, SegmentResult
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tune.packing import Order
@@ -55,7 +55,7 @@ class Recorder:
         said = [{"trials": o.trials, "stop": o.stop, "score": sorted(o.score)} for o in orders]
         self._run.journal.append({"event": ROUND, "orders": said})
 
-    def segment(self, outcomes: Sequence[Outcome], seconds: float, over: Mapping[str, str]) -> None:
+    def segment(self, outcomes: Sequence[SegmentResult], seconds: float, over: Mapping[str, str]) -> None:
         """A pack's states on the disk, then the line that makes them count, then the old states gone.
 
         With it, of all of its round whose training is over, how it ended.
@@ -124,7 +124,7 @@ class Recorder:
         packs = [[trial for trial in pack if trial in trials] for pack in (noted[-1] if noted else [])]
         return [pack for pack in packs if pack]
 
-    def encores(self, pack: Sequence[tuple[Encore | Diverged, TrialConfig]], seconds: float) -> None:
+    def encores(self, pack: Sequence[tuple[FinalistResult | Diverged, TrialConfig]], seconds: float) -> None:
         """Two heads of each, and one line for all of the pack."""
         each = seconds / len(pack)
         self._run.journal.append(
@@ -136,7 +136,7 @@ class Recorder:
             ]
         )
 
-    def _encore(self, encore: Encore, config: TrialConfig, seconds: float) -> Event:
+    def _encore(self, encore: FinalistResult, config: TrialConfig, seconds: float) -> Event:
         """On rows that choose they answer as their trial does: these they know."""
         made = {BAGGED: encore.bagged, SINGLE: encore.single}
         place = self._run.answers_folder(encore.trial)
@@ -212,7 +212,7 @@ class Recorder:
         }
 
 
-def _segment(outcome: Outcome, seconds: float, digest: str) -> Event:
+def _segment(outcome: SegmentResult, seconds: float, digest: str) -> Event:
     return {
         "event": "segment",
         "trial": outcome.trial,
@@ -247,6 +247,6 @@ def _lost_encore(trial: str, reason: str) -> Event:
     }
 
 
-def _report_json(report: Answers) -> dict[str, Any]:
+def _report_json(report: RoleAnswers) -> dict[str, Any]:
     interval = None if report.interval is None else list(report.interval)
     return {"score": report.score, "interval": interval, "metrics": report.metrics}

@@ -14,7 +14,7 @@ from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.source import AUTO, STORE
-from bv_search.source.choice import Choice, compare_sources
+from bv_search.source.choice import SourceChoice, compare_sources
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.ray.workers import RayWorkers
@@ -122,17 +122,17 @@ def _hired(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator
         yield workers
 
 
-def _measured(store: Store, workers: RayWorkers) -> Choice:
+def _measured(store: Store, workers: RayWorkers) -> SourceChoice:
     try:
         return compare_sources(store, workers.rates())
     except EncoderError as error:  # on another machine than this one, say
-        return Choice(source=STORE, why=f"its encoder cannot be measured: {error}")
+        return SourceChoice(source=STORE, why=f"its encoder cannot be measured: {error}")
 
 
 def _register(run: Run, mirror: MlflowMirror, progress: Progress) -> None:
     """The best head as a servable model; a failure is told, and costs the run nothing."""
+    from bv_search.model.loading import open_model
     from bv_search.model.registry import register  # with torch, which the search itself does without
-    from bv_search.model.source import open_model
 
     if best(run.trials()) and register(open_model(run.path, member="best"), mirror) is None:
         progress.say(f"the best head is not registered in MLflow: {mirror.trouble}")

@@ -6,8 +6,8 @@ from functools import cached_property
 
 from bv_search.command import Progress
 from bv_search.run.folder import Run
-from bv_search.scan.ground import count_rows, doubts, head_shape, learned_split
 from bv_search.scan.ladder import rungs_of
+from bv_search.scan.store_view import count_rows, doubts, head_shape, learned_split
 from bv_search.source import AUTO
 from bv_search.tune.budget import Budget, interruptible
 from bv_search.tune.dispatcher import Dispatcher

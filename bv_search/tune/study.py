@@ -14,9 +14,9 @@ from bv_search.run.folder import Run
 from bv_search.run.roles import check_data, find_near
 from bv_search.run.study import FRONT, OBJECTIVES, SCORE, Study
 from bv_search.scan.folds import Folds
-from bv_search.scan.ground import count_rows, head_shape
+from bv_search.scan.store_view import count_rows, head_shape
 from bv_search.source import AUTO, SOURCES
-from bv_search.source.choice import Choice, choose_source
+from bv_search.source.choice import SourceChoice, choose_source
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
@@ -46,7 +46,7 @@ class OpenStudy:
     run: Run
     space: Space
     store: Store
-    choice: Choice  # of the source
+    choice: SourceChoice  # of the source
     changes: Mapping[str, Any] = field(default_factory=dict)  # of a resumed study, once it may be written to
 
     @property

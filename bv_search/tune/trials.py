@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from bv_search.scan.ground import head_shape
 from bv_search.scan.ladder import LadderRung, rungs_of
+from bv_search.scan.store_view import head_shape
 from bv_search.tune.resume import Past, without_rungs
 from bv_search.tune.searchers import SEARCHERS, Searcher
 from bv_search.tune.space import Config

@@ -11,18 +11,18 @@ import pytest
 from bv_search.command import Progress, main
 from bv_search.ensemble.__main__ import COMMAND
 from bv_search.ensemble.candidates import find_candidates, find_choosers
-from bv_search.ensemble.choice import Panel, choose, sizes
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
+from bv_search.ensemble.selection import Panel, choose, sizes
 from bv_search.errors import RunError, StoreError
 from bv_search.files import read_signed
 from bv_search.model.combine import Method
-from bv_search.model.source import open_model
+from bv_search.model.loading import open_model
 from bv_search.model.standings import compare_ladder
 from bv_search.predict.__main__ import COMMAND as PREDICT
 from bv_search.run import Run, Study, read_predictions, write_predictions
 from bv_search.run.roles import encoder_logits, open_store, role_ids
-from bv_search.scan.ground import role_index
+from bv_search.scan.store_view import role_index
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.row import Role
 from tests.model.small_run import Small, bag, gold_logits, make_run, note_files, teach

@@ -20,7 +20,6 @@ from bv_search.heads.inputs import Standard
 from bv_search.scan import climb as module
 from bv_search.scan.batch import widen
 from bv_search.scan.climb import solve_heads
-from bv_search.scan.ground import labels_of
 from bv_search.scan.ladder import LadderRung, rungs_of
 from bv_search.scan.outcome import Diverged, Final, Start
 from bv_search.scan.probe import PENALTIES, Lesson, Probe, fit_probes
@@ -29,6 +28,7 @@ from bv_search.scan.scanner import Scanner
 from bv_search.scan.score import score_split
 from bv_search.scan.segment import TrainingData
 from bv_search.scan.state import HeadState
+from bv_search.scan.store_view import labels_of
 from bv_search.store.layout import BlockLimits
 from bv_search.store.store import Store, StoreSplit
 from bv_search.tasks.task import Kind

@@ -14,7 +14,7 @@ from bv_search.scan.batch import batches
 from bv_search.scan.checks import Check
 from bv_search.scan.course import Course
 from bv_search.scan.order import parts
-from bv_search.scan.outcome import Diverged, Final, Outcome, Start
+from bv_search.scan.outcome import Diverged, Final, SegmentResult, Start
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.state import HeadState, own_weights
 from bv_search.scan.trial import TrialConfig
@@ -43,7 +43,7 @@ def start(trial: str = "a", **settings: Any) -> Start:
     return Start(trial=trial, config=TrialConfig.from_json(config))
 
 
-def weights(outcome: Outcome) -> torch.Tensor:
+def weights(outcome: SegmentResult) -> torch.Tensor:
     """All but the outputs' bias: a softmax over tokens ignores it, and Adam amplifies its rounding."""
     state = HeadState.from_bytes(outcome.state or b"")
     return torch.cat([state.weights[name].flatten() for name in sorted(state.weights) if name != "bias_C"])
@@ -85,7 +85,7 @@ COURSES = pytest.mark.parametrize(
 )
 
 
-def through_bytes(outcome: Outcome) -> bytes:
+def through_bytes(outcome: SegmentResult) -> bytes:
     return HeadState.from_bytes(outcome.state or b"").to_bytes()
 
 

@@ -12,7 +12,7 @@ from bv_search.command import Progress
 from bv_search.heads.config import HeadShape
 from bv_search.scan.checks import Check
 from bv_search.scan.ladder import rungs_of
-from bv_search.scan.outcome import Answers, Diverged, Final, Outcome
+from bv_search.scan.outcome import Diverged, Final, RoleAnswers, SegmentResult
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.budget import Budget
 from bv_search.tune.dispatcher import Dispatcher
@@ -32,7 +32,7 @@ class Recorder:
     def __init__(self, *left: str) -> None:
         self.failures: dict[str, str] = {}
         self.statuses: dict[str, str] = {}
-        self.segments: list[Outcome] = []
+        self.segments: list[SegmentResult] = []
         self.rounds: list[list[list[str]]] = []
         self.left = left  # packs that an earlier session noted
         self.packs: list[list[str]] = []
@@ -43,7 +43,7 @@ class Recorder:
     def began_round(self, orders: Sequence[Order]) -> None:
         self.rounds.append([order.trials for order in orders])
 
-    def segment(self, outcomes: Sequence[Outcome], seconds: float, over: Mapping[str, str]) -> None:
+    def segment(self, outcomes: Sequence[SegmentResult], seconds: float, over: Mapping[str, str]) -> None:
         self.segments += outcomes
         self.failures |= {o.trial: o.failure for o in outcomes if o.failure is not None}
         self.statuses |= over
@@ -118,7 +118,9 @@ def dispatcher_of(
 
 
 def final_of(trial: str) -> Final:
-    answers = Answers(ids=[], logits=np.empty((0, 2)), loss=0.0, score=0.0, interval=(0.0, 0.0), metrics={})
+    answers = RoleAnswers(
+        ids=[], logits=np.empty((0, 2)), loss=0.0, score=0.0, interval=(0.0, 0.0), metrics={}
+    )
     return Final(
         trial=trial,
         shape=SHAPE,
@@ -151,9 +153,9 @@ def test_heads_that_cannot_be_scored_together_are_scored_apart() -> None:
     assert recorder.failures == {"a": "a bug", "b": "a bug"}
 
 
-def trained(trial: str, position: int, *, has_learned: bool) -> Outcome:
+def trained(trial: str, position: int, *, has_learned: bool) -> SegmentResult:
     found = Check(position=position, rows=16 * position, score=0.5, loss=0.7)
-    return Outcome(
+    return SegmentResult(
         trial=trial,
         position=position,
         rows=16 * position,
@@ -191,7 +193,7 @@ def test_a_head_that_is_not_asked_for_goes_on_without_news() -> None:
     assert [call.method for call in workers.calls] == ["segment", "segment"]
 
 
-def scored(trial: str, score: float, *, position: int, has_learned: bool = False) -> Outcome:
+def scored(trial: str, score: float, *, position: int, has_learned: bool = False) -> SegmentResult:
     found = Check(position=position, rows=16 * position, score=score, loss=0.7)
     return replace(trained(trial, position, has_learned=has_learned), found=found)
 

@@ -9,7 +9,7 @@ import pytest
 from bv_search.command import Progress
 from bv_search.run.folder import Run
 from bv_search.run.study import Study
-from bv_search.scan.outcome import Diverged, Encore, Finalist
+from bv_search.scan.outcome import Diverged, Finalist, FinalistResult
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.finale import Finale, find_finalists
 from bv_search.tune.workers import LostCall
@@ -34,7 +34,7 @@ class Recorder:
     def mirror(self) -> None:
         """There is no MLflow."""
 
-    def encores(self, pack: Sequence[tuple[Encore | Diverged, TrialConfig]], seconds: float) -> None:
+    def encores(self, pack: Sequence[tuple[FinalistResult | Diverged, TrialConfig]], seconds: float) -> None:
         for end, _ in pack:
             self.told[end.trial] = str(end) if isinstance(end, Diverged) else "learned"
 
@@ -54,7 +54,7 @@ def finalist(trial: str) -> Finalist:
 
 def learned(*trials: str) -> list[Any]:
     made: Any = None
-    return [Encore(trial=trial, rows=96, bagged=made, single=made) for trial in trials]
+    return [FinalistResult(trial=trial, rows=96, bagged=made, single=made) for trial in trials]
 
 
 def play(

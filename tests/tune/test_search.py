@@ -19,7 +19,7 @@ import torch
 from bv_search.command import Progress, main
 from bv_search.errors import OutputError, RunError, StoreError, UserError
 from bv_search.heads.copies import count_all, load_heads
-from bv_search.model.source import open_model
+from bv_search.model.loading import open_model
 from bv_search.run.folder import Run
 from bv_search.run.predictions import read_predictions
 from bv_search.run.trial import DONE, STOPPED

@@ -17,12 +17,12 @@ from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.errors import EncoderError, StoreError
 from bv_search.extract import extraction
 from bv_search.extract.config import ExtractConfig
-from bv_search.model.source import open_model
+from bv_search.model.loading import open_model
 from bv_search.predict import predict
 from bv_search.predict.predict import PredictConfig
 from bv_search.run.folder import Run
-from bv_search.scan.ground import head_shape
 from bv_search.scan.ladder import rungs_of
+from bv_search.scan.store_view import head_shape
 from bv_search.source import AUTO, LIVE, STORE
 from bv_search.source.channels import Channels
 from bv_search.source.choice import Rates, choose_source, compare_sources

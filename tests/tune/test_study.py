@@ -11,7 +11,7 @@ from bv_search.errors import RunError, UserError
 from bv_search.run.roles import encoder_logits
 from bv_search.run.study import FRONT, Study
 from bv_search.scan import folds as folds_module
-from bv_search.scan.ground import learned_split
+from bv_search.scan.store_view import learned_split
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tasks.window import SCORING

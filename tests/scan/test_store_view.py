@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bv_search.scan.ground import doubts
+from bv_search.scan.store_view import doubts
 from tests.stores import make_class_store
 
 

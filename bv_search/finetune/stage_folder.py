@@ -27,8 +27,8 @@ class SavedStage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What must be the same in all the stages of a shelf."""
+class StageSettings:
+    """What must be the same in all the stages of a folder."""
 
     task: object  # its JSON
     encoder: str  # digest of the weights
@@ -68,8 +68,8 @@ def check_output(out: Path) -> None:
             )
 
 
-def find_kept(config: FinetuneConfig, settings: Settings) -> dict[float, SavedStage]:
-    """The asked stages that are there already; every stage on the shelf must have these settings."""
+def find_kept(config: FinetuneConfig, settings: StageSettings) -> dict[float, SavedStage]:
+    """The asked stages that are there already; every stage in the folder must have these settings."""
     if not config.out.exists():
         return {}
     stages = {child: read_stage(child) for child in sorted(config.out.iterdir()) if is_stage(child)}
@@ -91,7 +91,7 @@ def find_kept(config: FinetuneConfig, settings: Settings) -> dict[float, SavedSt
 
 
 @contextmanager
-def shelf_locked(out: Path) -> Iterator[None]:
+def stages_locked(out: Path) -> Iterator[None]:
     """One writer at a time; what a killed one left half-made is removed."""
     try:
         out.mkdir(parents=True, exist_ok=True)

@@ -10,14 +10,14 @@ import torch
 
 from bv_search.command import Progress
 from bv_search.demo.encoder import EncoderSettings, build_encoder
-from bv_search.demo.pretraining import PretrainingSettings, Step
+from bv_search.demo.pretraining import PretrainingSettings, PretrainingStep
 from bv_search.demo.text import TextSettings, write_text
 from bv_search.extract import extraction
 from bv_search.extract.config import ExtractConfig
 from bv_search.files import cache_folder, digest_json
-from bv_search.finetune import curve
+from bv_search.finetune import finetuning
 from bv_search.finetune.config import FinetuneConfig
-from bv_search.finetune.shelf import SavedStage
+from bv_search.finetune.stage_folder import SavedStage
 from bv_search.run.lock import exclusive
 from bv_search.store.layout import MANIFEST
 
@@ -27,7 +27,7 @@ MADE_BY = ("torch", "transformers", "tokenizers")
 
 
 @dataclass(frozen=True, kw_only=True)
-class StockSettings:
+class DemoSettings:
     """All that decides what is made."""
 
     text: TextSettings = field(default_factory=TextSettings)
@@ -41,7 +41,7 @@ class StockSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stock:
+class DemoCache:
     folder: Path
     data: Path
     encoder: Path
@@ -50,12 +50,12 @@ class Stock:
     store: Path
 
 
-def folder_of(settings: StockSettings) -> Path:
+def folder_of(settings: DemoSettings) -> Path:
     digest = digest_json(asdict(settings)).removeprefix("xxh3:")[:16]
     return cache_folder() / f"demo-{digest}"
 
 
-def provide(settings: StockSettings, progress: Progress) -> Stock:
+def provide(settings: DemoSettings, progress: Progress) -> DemoCache:
     """Make what is not there yet. Each part is whole or absent, so an interrupted making goes on."""
     folder = folder_of(settings)
     with exclusive(folder / ".lock"):
@@ -64,7 +64,7 @@ def provide(settings: StockSettings, progress: Progress) -> Stock:
             encoder = _encoder(folder / "encoder", data, settings, progress)
             stage, whole = _stages(folder / "stages", encoder, data, settings, progress)
         store = _store(folder / "store", stage, data, progress)
-    return Stock(folder=folder, data=data, encoder=encoder, stage=stage, whole=whole, store=store)
+    return DemoCache(folder=folder, data=data, encoder=encoder, stage=stage, whole=whole, store=store)
 
 
 @contextmanager
@@ -78,14 +78,14 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def _data(place: Path, settings: StockSettings, progress: Progress) -> Path:
+def _data(place: Path, settings: DemoSettings, progress: Progress) -> Path:
     if not place.is_dir():
         progress.say(f"1 of 6, text: passages of facts, questions with and without an answer → {place}")
         write_text(place, settings.text)
     return place
 
 
-def _encoder(place: Path, data: Path, settings: StockSettings, progress: Progress) -> Path:
+def _encoder(place: Path, data: Path, settings: DemoSettings, progress: Progress) -> Path:
     if place.is_dir():
         return place
     shape, steps = settings.encoder, settings.pretraining.steps
@@ -93,7 +93,7 @@ def _encoder(place: Path, data: Path, settings: StockSettings, progress: Progres
         f"2 of 6, encoder: a BERT of {shape.layers} layers, {shape.width} wide, from scratch → {place}"
     )
 
-    def tell(step: Step) -> None:
+    def tell(step: PretrainingStep) -> None:
         progress.update(
             f"pre-training: step {step.number} of {steps}, loss {step.loss:.2f}, {step.right:.0%} answered"
         )
@@ -102,7 +102,7 @@ def _encoder(place: Path, data: Path, settings: StockSettings, progress: Progres
 
 
 def _stages(
-    place: Path, encoder: Path, data: Path, settings: StockSettings, progress: Progress
+    place: Path, encoder: Path, data: Path, settings: DemoSettings, progress: Progress
 ) -> list[SavedStage]:
     fractions = (settings.fraction, settings.whole)
     progress.say(f"3 of 6, finetune: {fractions[0]:g} epochs, and {fractions[1]:g} to compare with → {place}")
@@ -114,7 +114,7 @@ def _stages(
         data=str(data),
         learning_rate=settings.learning_rate,
     )
-    return curve.run(config, progress)
+    return finetuning.run(config, progress)
 
 
 def _store(place: Path, stage: SavedStage, data: Path, progress: Progress) -> Path:

@@ -9,7 +9,7 @@ from typing import Self
 from bv_search.files import Disk, part_of, remove_part, sync_folder, unwritable
 
 
-class Part(ABC):
+class PendingFile(ABC):
     """A file in the making: absent under its name until `commit` returns."""
 
     @abstractmethod
@@ -30,7 +30,7 @@ class Part(ABC):
         self.abandon()
 
 
-class LocalPart(Part):
+class PendingLocalFile(PendingFile):
     """Pieces go to the disk in a thread while the next batch is encoded, so that the last fsync is short."""
 
     def __init__(self, path: Path, size: int, disk: Disk) -> None:

@@ -11,7 +11,7 @@ from threading import Thread
 
 import pytest
 
-from bv_search.encoder.source import find_source
+from bv_search.encoder.location import locate_encoder
 from bv_search.errors import EncoderError
 
 COMMIT = "c0ffee" * 6 + "abcd"
@@ -59,7 +59,7 @@ class Hub(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def find_on_hub(encoder_folder: Path, tmp_path: Path) -> Iterator[Find]:
-    """`find_source` in a process that takes this server for the Hub, whose name is read once."""
+    """`locate_encoder` in a process that takes this server for the Hub, whose name is read once."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("OurHub", (Hub,), {"folder": encoder_folder}))
     Thread(target=server.serve_forever, daemon=True).start()
     environment = os.environ | {
@@ -68,9 +68,9 @@ def find_on_hub(encoder_folder: Path, tmp_path: Path) -> Iterator[Find]:
         "HF_HUB_DISABLE_XET": "1",
     }
     program = (
-        "import sys; from bv_search.encoder.source import find_source\n"
+        "import sys; from bv_search.encoder.location import locate_encoder\n"
         "from bv_search.errors import UserError\n"
-        "try: print(*vars(find_source(sys.argv[1])).values())\n"
+        "try: print(*vars(locate_encoder(sys.argv[1])).values())\n"
         "except UserError as error: print(error)"
     )
 
@@ -106,29 +106,29 @@ def test_a_name_that_the_hub_does_not_know_is_no_network_failure(find_on_hub: Fi
 
 
 def test_a_folder_is_itself(encoder_folder: Path) -> None:
-    source = find_source(encoder_folder)
+    source = locate_encoder(encoder_folder)
     assert (source.id, source.revision, source.folder) == (str(encoder_folder), None, encoder_folder)
 
 
 def test_a_hub_name_without_a_network_says_at_once_to_give_a_folder() -> None:
     began = time.monotonic()
     with pytest.raises(EncoderError, match=r"^bert-large-uncased: .*HF_HUB_OFFLINE.*local folder") as caught:
-        find_source("bert-large-uncased")
+        locate_encoder("bert-large-uncased")
     assert time.monotonic() - began < 5
     assert "\n" not in str(caught.value)
 
 
 def test_a_path_that_does_not_exist_is_not_looked_for_on_the_hub() -> None:
     with pytest.raises(EncoderError, match="no such encoder folder"):
-        find_source("./stages/0.3")
+        locate_encoder("./stages/0.3")
 
 
 def test_a_folder_without_a_config_says_what_it_holds(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("nothing")
     with pytest.raises(EncoderError, match=r"is not an encoder; expected config.json.*found notes.txt"):
-        find_source(tmp_path)
+        locate_encoder(tmp_path)
 
 
 def test_a_file_is_no_encoder(encoder_folder: Path) -> None:
     with pytest.raises(EncoderError, match="is a file"):
-        find_source(encoder_folder / "model.safetensors")
+        locate_encoder(encoder_folder / "model.safetensors")

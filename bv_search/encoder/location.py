@@ -22,7 +22,7 @@ GIVE_A_FOLDER = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class EncoderLocation:
     """A folder that `from_pretrained` reads, with the name that the user knows it by."""
 
     id: str
@@ -30,7 +30,7 @@ class Source:
     folder: Path
 
 
-def find_source(name: str | Path) -> Source:
+def locate_encoder(name: str | Path) -> EncoderLocation:
     """The folder of an encoder, fetched from the Hub when `name` (or `name@revision`) is one of its names."""
     path = home_path(name)
     if path.is_dir():
@@ -45,7 +45,7 @@ def find_source(name: str | Path) -> Source:
     return _from_hub(hub_name, revision or None)
 
 
-def _local(name: str, folder: Path) -> Source:
+def _local(name: str, folder: Path) -> EncoderLocation:
     for file in sorted(folder.iterdir()):
         if not file.is_dir():
             check_plain(file, EncoderError)
@@ -56,7 +56,7 @@ def _local(name: str, folder: Path) -> Source:
             expected="config.json, as save_pretrained writes it",
             found=_contents(folder),
         )
-    return Source(id=name, revision=None, folder=folder)
+    return EncoderLocation(id=name, revision=None, folder=folder)
 
 
 def _contents(folder: Path) -> str:
@@ -65,7 +65,7 @@ def _contents(folder: Path) -> str:
     return shown or "an empty folder"
 
 
-def _from_hub(name: str, revision: str | None) -> Source:
+def _from_hub(name: str, revision: str | None) -> EncoderLocation:
     shown = not are_progress_bars_disabled()
     disable_progress_bars()
     try:
@@ -73,7 +73,7 @@ def _from_hub(name: str, revision: str | None) -> Source:
     finally:
         if shown:
             enable_progress_bars()
-    return Source(id=name, revision=folder.name, folder=folder)
+    return EncoderLocation(id=name, revision=folder.name, folder=folder)
 
 
 def _fetch(name: str, revision: str | None) -> str:

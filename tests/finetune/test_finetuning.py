@@ -13,8 +13,8 @@ from bv_search.encoder.predictions import predict_logits
 from bv_search.encoder.stage import is_stage, read_seen, read_stage
 from bv_search.errors import DataError, EncoderError, OutputError, UnknownName
 from bv_search.finetune.config import FinetuneConfig
-from bv_search.finetune.curve import run, to_json
-from bv_search.finetune.shelf import SavedStage
+from bv_search.finetune.finetuning import run, to_json
+from bv_search.finetune.stage_folder import SavedStage
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.row import Role

@@ -1,6 +1,8 @@
-"""The work: train once through all the fractions, score and keep a stage at each."""
+"""The training: once through all the fractions, score and keep a stage at each."""
 
+import time
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,15 +18,14 @@ from bv_search.encoder.checkpoint import (
     wrap,
 )
 from bv_search.encoder.identity import EncoderIdentity, digest_weights, identify
+from bv_search.encoder.location import EncoderLocation, locate_encoder
 from bv_search.encoder.predictions import Logits, predict_batches
-from bv_search.encoder.source import Source, find_source
 from bv_search.encoder.stage import Metrics, Stage, is_stage, read_stage, stage_name, write_stage
-from bv_search.encoder.training import TrainingSettings, train
+from bv_search.encoder.training import Step, TrainingSettings, train
 from bv_search.errors import EncoderError
 from bv_search.files import folder_being_made
-from bv_search.finetune.clock import Clock
 from bv_search.finetune.config import FinetuneConfig
-from bv_search.finetune.shelf import SavedStage, Settings, find_kept, shelf_locked
+from bv_search.finetune.stage_folder import SavedStage, StageSettings, find_kept, stages_locked
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Dataset, Role
@@ -32,42 +33,42 @@ from bv_search.tasks.task import Placement, Task
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class Progressed:
     """Progress; `stays` when it is a line of its own."""
 
     text: str
     stays: bool
 
 
-Event = Said | SavedStage
+Event = Progressed | SavedStage
 
 
 def finetune(config: FinetuneConfig, task: Task) -> Iterator[Event]:
     """Do the work, telling of it; stages come as they are written."""
-    source = find_source(config.encoder)
+    source = locate_encoder(config.encoder)
     _refuse_stage(source)
     device = find_device(config.device)
     identity = identify(source)
     # not with the user's seed: extraction must withhold the same select rows
     dataset = load_dataset(task, config.data)
     for doubt in dataset.doubts:
-        yield Said(text=doubt, stays=True)
-    with shelf_locked(config.out):
+        yield Progressed(text=doubt, stays=True)
+    with stages_locked(config.out):
         kept = find_kept(config, _settings_of(config, task, identity, dataset))
         for saved in kept.values():
-            yield Said(text=f"stage {saved.path} is there already: kept", stays=True)
+            yield Progressed(text=f"stage {saved.path} is there already: kept", stays=True)
             yield saved
         fractions = tuple(fraction for fraction in config.marks if fraction not in kept)
-        bench = _Bench(
+        trainer = _Trainer(
             config=config, task=task, source=source, identity=identity, dataset=dataset, device=device
         )
         if 0.0 in fractions:
-            yield bench.save_untouched()
+            yield trainer.save_untouched()
         if any(fractions):
-            yield from bench.train_through(tuple(f for f in fractions if f > 0))
+            yield from trainer.train_through(tuple(f for f in fractions if f > 0))
 
 
-def _refuse_stage(source: Source) -> None:
+def _refuse_stage(source: EncoderLocation) -> None:
     """Its rows would be met again, uncounted, and its fraction would not be what it says."""
     if is_stage(source.folder) and read_stage(source.folder).fraction > 0:
         raise EncoderError(
@@ -78,8 +79,10 @@ def _refuse_stage(source: Source) -> None:
         )
 
 
-def _settings_of(config: FinetuneConfig, task: Task, identity: EncoderIdentity, dataset: Dataset) -> Settings:
-    return Settings(
+def _settings_of(
+    config: FinetuneConfig, task: Task, identity: EncoderIdentity, dataset: Dataset
+) -> StageSettings:
+    return StageSettings(
         task=task.to_json(),
         encoder=identity.digest,
         data=dataset.digest,
@@ -90,12 +93,12 @@ def _settings_of(config: FinetuneConfig, task: Task, identity: EncoderIdentity, 
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Bench:
+class _Trainer:
     """Everything that a training run stands on."""
 
     config: FinetuneConfig
     task: Task
-    source: Source
+    source: EncoderLocation
     identity: EncoderIdentity
     dataset: Dataset
     device: torch.device
@@ -106,18 +109,18 @@ class _Bench:
     def train_through(self, fractions: tuple[float, ...]) -> Iterator[Event]:
         checkpoint = load_untrained(self.source, self.task, seed=self.config.seed)
         checkpoint.model.to(self.device)
-        yield Said(text=f"tokenising {self.dataset_size()} rows", stays=False)
+        yield Progressed(text=f"tokenising {self.dataset_size()} rows", stays=False)
         windows = self._windows(Role.TRAIN, checkpoint)
         held = {role: self._windows(role, checkpoint) for role in (Role.SELECT, Role.REPORT)}
         placements = (self.task.placement(each) for each in (windows, *held.values()))
         if (doubt := sum(placements, Placement()).doubt) is not None:
-            yield Said(text=doubt, stays=True)
+            yield Progressed(text=doubt, stays=True)
         keys = windows.column("key").to_numpy()
-        clock = Clock()
+        clock = TrainingClock()
         for step in train(checkpoint.model, self.task, windows, self._training(), fractions):
             clock.count(step)
             if clock.is_due():
-                yield Said(text=clock.describe(step), stays=False)
+                yield Progressed(text=clock.describe(step), stays=False)
             for fraction in step.reached:
                 assert step.met is not None
                 seen = np.unique(keys[step.met])
@@ -156,7 +159,7 @@ class _Bench:
 
     def _score(
         self, draft: Stage, checkpoint: Checkpoint, held: dict[Role, pa.Table]
-    ) -> Generator[Said, None, Stage]:
+    ) -> Generator[Progressed, None, Stage]:
         encoder = wrap(checkpoint, task=self.task, stage=None, predicts=True, device=self.device)
         found: dict[Role, Evaluation] = {}
         for role, windows in held.items():
@@ -164,7 +167,7 @@ class _Bench:
             for batch in predict_batches(encoder, windows):
                 logits |= batch
                 told = f"{len(logits):,} of {windows.num_rows:,} {role} windows"
-                yield Said(text=f"scoring stage {stage_name(draft.fraction)}: {told}", stays=False)
+                yield Progressed(text=f"scoring stage {stage_name(draft.fraction)}: {told}", stays=False)
             found[role] = self.task.evaluate(windows, [logits[i] for i in range(windows.num_rows)])
         metrics = {role.value: _metrics_of(evaluation) for role, evaluation in found.items()}
         low, high = found[Role.REPORT].interval()
@@ -183,3 +186,54 @@ def _metrics_of(evaluation: Evaluation) -> Metrics:
     return {"score": float(evaluation.score)} | {
         name: float(value) for name, value in evaluation.metrics.items()
     }
+
+
+UPDATE_SECONDS = 0.5
+SMOOTHING = 0.98  # of the shown loss, per step
+
+
+class TrainingClock:
+    """Counts the seconds of training, without those in which it stood still for scoring."""
+
+    def __init__(self) -> None:
+        self._started = time.monotonic()
+        self._stopped_seconds = 0.0
+        self._shown = float("-inf")
+        self._tokens = 0
+        self._loss: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started - self._stopped_seconds
+
+    def count(self, step: Step) -> None:
+        self._tokens += step.tokens
+        self._loss = step.loss if self._loss is None else SMOOTHING * self._loss + (1 - SMOOTHING) * step.loss
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self._stopped_seconds += time.monotonic() - began
+
+    def is_due(self) -> bool:
+        """Whether it is time to tell of progress again."""
+        now = time.monotonic()
+        if now - self._shown < UPDATE_SECONDS:
+            return False
+        self._shown = now
+        return True
+
+    def describe(self, step: Step) -> str:
+        left = self.seconds / step.number * (step.total - step.number)
+        speed = self._tokens / max(self.seconds, 1e-9)
+        return (
+            f"fine-tuning: step {step.number:,} of {step.total:,}, loss {self._loss:.3f}, "
+            f"{speed:,.0f} tokens/s, {_duration(left)} left"
+        )
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

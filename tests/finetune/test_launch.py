@@ -8,7 +8,7 @@ from bv_search.cluster import ray_session
 from bv_search.command import Progress
 from bv_search.errors import DataError
 from bv_search.finetune.config import FinetuneConfig
-from bv_search.finetune.curve import run
+from bv_search.finetune.finetuning import run
 
 Configure = Callable[..., FinetuneConfig]
 QUIET = Progress(quiet=True)

@@ -5,7 +5,7 @@ import pytest
 
 from bv_search.errors import OutputError
 from bv_search.finetune.config import FinetuneConfig
-from bv_search.finetune.shelf import check_output, shelf_locked
+from bv_search.finetune.stage_folder import check_output, stages_locked
 
 Configure = Callable[..., FinetuneConfig]
 
@@ -29,9 +29,9 @@ def test_a_file_is_refused(tmp_path: Path) -> None:
 
 def test_two_writers_do_not_meet(tmp_path: Path) -> None:
     with (
-        shelf_locked(tmp_path),
+        stages_locked(tmp_path),
         pytest.raises(OutputError, match="written by another"),
-        shelf_locked(tmp_path),
+        stages_locked(tmp_path),
     ):
         pass
 
@@ -40,10 +40,10 @@ def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
     half = tmp_path / ".0.3.123.part"
     half.mkdir()
     (half / "model.safetensors").touch()
-    with shelf_locked(tmp_path):
+    with stages_locked(tmp_path):
         assert not half.exists()
 
 
 def test_a_place_that_cannot_be_written_is_refused() -> None:
-    with pytest.raises(OutputError, match="cannot be written"), shelf_locked(Path("/proc/stages")):
+    with pytest.raises(OutputError, match="cannot be written"), stages_locked(Path("/proc/stages")):
         pass

@@ -12,11 +12,11 @@ import ray
 from bv_search.cluster import machines, ray_session, result_of
 from bv_search.files import absolute_if_there
 from bv_search.finetune.config import FinetuneConfig
-from bv_search.finetune.workbench import Event, finetune
+from bv_search.finetune.trainer import Event, finetune
 from bv_search.tasks.task import Task
 
 
-def place(config: FinetuneConfig, task: Task) -> Iterator[Event]:
+def launch(config: FinetuneConfig, task: Task) -> Iterator[Event]:
     """The events of fine-tuning, from wherever it runs."""
     if not os.environ.get("RAY_ADDRESS"):
         return finetune(config, task)

@@ -1,4 +1,4 @@
-"""A team: learners that go through a batch as one pack."""
+"""Trains a pack: its learners go through each batch together."""
 
 from collections.abc import Collection, Sequence
 
@@ -14,8 +14,8 @@ from bv_search.scan.outcome import Diverged
 from bv_search.tasks.task import Kind
 
 
-class Team:
-    """All copies of a learner are in one team, and all its learners have as many."""
+class PackTrainer:
+    """All copies of a learner are in one pack, and all its learners have as many."""
 
     def __init__(self, learners: Sequence[Learner], kind: Kind) -> None:
         self._kind = kind

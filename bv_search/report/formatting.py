@@ -6,8 +6,8 @@ from bv_search.model.standings import BEST, ENSEMBLE, SMALLEST, Standing, gain_s
 from bv_search.report.facts import Facts
 from bv_search.run.leaderboard import LEAST_PERCENT
 from bv_search.run.trial import BAGGED
-from bv_search.scan.ground import doubts
 from bv_search.scan.ladder import ENCODER
+from bv_search.scan.store_view import doubts
 from bv_search.tasks.evaluation import Delta
 
 NOTHING = "–"

@@ -1,14 +1,14 @@
-"""The learning curve of an encoder: a stage, and its score, at every fraction that was asked for."""
+"""Fine-tuning from beginning to end: a stage, and its score, at every fraction that was asked for."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from bv_search.command import Progress
 from bv_search.encoder.identity import weights_files
-from bv_search.encoder.source import find_source
+from bv_search.encoder.location import locate_encoder
 from bv_search.encoder.stage import stage_name
 from bv_search.finetune.config import FinetuneConfig
-from bv_search.finetune.shelf import SavedStage, check_output
+from bv_search.finetune.stage_folder import SavedStage, check_output
 from bv_search.tasks.registry import find_task
 
 
@@ -16,12 +16,12 @@ def run(config: FinetuneConfig, progress: Progress) -> list[SavedStage]:
     """Stages in the order of their fractions; those already there with the same settings are kept."""
     task = find_task(config.task)
     check_output(config.out)
-    weights_files(find_source(config.encoder).folder)
+    weights_files(locate_encoder(config.encoder).folder)
     # torch takes seconds to load, and a mistyped name should not
-    from bv_search.finetune.placement import place
+    from bv_search.finetune.launch import launch
 
     stages: list[SavedStage] = []
-    for event in place(config, task):
+    for event in launch(config, task):
         if isinstance(event, SavedStage):
             stages.append(event)
             if not event.kept:

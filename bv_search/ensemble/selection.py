@@ -16,7 +16,7 @@ ROUNDS = 12  # of greedy selection
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class Selection:
     """Members by number among the candidates, with the weight of each, and what they score together."""
 
     method: Method
@@ -81,14 +81,14 @@ class Panel:
             total_ND += self.truths[member]
         return loss_of(total_ND / np.float32(len(chosen)), self.task.kind)
 
-    def combine(self, method: Method, chosen: Sequence[int]) -> Choice:
+    def combine(self, method: Method, chosen: Sequence[int]) -> Selection:
         members = sorted(set(chosen))
         if len(members) == 1:
-            return Choice(method=Method.SINGLE, members=((members[0], 1.0),), score=self.alone[members[0]])
+            return Selection(method=Method.SINGLE, members=((members[0], 1.0),), score=self.alone[members[0]])
         weights = [float(chosen.count(member)) for member in members]
         votes = [self.votes[member] for member in members]
         together = (max_of(votes) if method is Method.MAX else mean_of(votes, weights)).logits(self.task.kind)
-        return Choice(
+        return Selection(
             method=method,
             members=tuple(zip(members, weights, strict=True)),
             score=self.task.evaluate(self.index, together).score,
@@ -98,7 +98,7 @@ class Panel:
 Tell = Callable[[str], None]
 
 
-def choose(panel: Panel, method: Method = Method.GREEDY, tell: Tell = lambda text: None) -> list[Choice]:
+def choose(panel: Panel, method: Method = Method.GREEDY, tell: Tell = lambda text: None) -> list[Selection]:
     """All that was considered, best first: by the loss; maxima, which are no probabilities, by the score.
 
     Of many combinations the best score is the luckiest. By it, means gained half as much on other rows, and
