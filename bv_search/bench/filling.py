@@ -51,7 +51,7 @@ def _ground(store: Store, space: Space) -> TableGround:
     return TableGround(
         name=store.task.name,
         store=store.digest,
-        space=space.source,
+        space=space.document,
         windows=train.windows,
         one_token=is_one_token(train),
     )

@@ -1,4 +1,4 @@
-"""The source work's way: a process for each head, which reads padded float32 windows from HDF5 at random."""
+"""The way of the paper: a process for each head, which reads padded float32 windows from HDF5 at random."""
 
 import multiprocessing
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from bv_search.tasks.task import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
-class SourceWork:
+class PaperWay:
     """A head's training on a file of padded windows; a new process can be told to do it."""
 
     file: Path

@@ -27,7 +27,7 @@ import torch
 from bv_search.bench.arms import Arm, ratio, render, take_turns
 from bv_search.bench.hdf5 import write_padded
 from bv_search.bench.loop import Loop
-from bv_search.bench.paper_way import SourceWork
+from bv_search.bench.paper_way import PaperWay
 from bv_search.bench.plain import train_plain
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
@@ -131,7 +131,7 @@ def _measure_passes(ground: ScanGround, args: Namespace, progress: Progress) -> 
     """Of a store with one token a window."""
     loop, numbers = Loop(ground.store), count()
     length = pass_length(ground.data.rows.split.windows)
-    families = {"classification": find_space("classification").source, "poolings and linear": LIGHT}
+    families = {"classification": find_space("classification").document, "poolings and linear": LIGHT}
 
     def train(heads: Sequence[HeadState]) -> float:
         train_segment(ground.data, heads, PASSES * length)
@@ -168,7 +168,7 @@ def _measure_windows(ground: ScanGround, args: Namespace, progress: Progress) ->
     families = {
         "pooling": ground.heads(POOLINGS, args.heads, passes=1),
         "shared adapters": ground.heads(SHARED, args.heads, passes=1),
-        "adapters": ground.heads(find_space("adapters").source, args.heads, passes=1),
+        "adapters": ground.heads(find_space("adapters").document, args.heads, passes=1),
     }
     said: dict[str, Any] = {}
     ratios: dict[str, float] = {}
@@ -192,9 +192,9 @@ def _arms(name: str, heads: Sequence[HeadState], ground: ScanGround, folder: Pat
         f"{name}: one read, no fusing": lambda: _plain_loop(heads, ground),
     }
     if name == "adapters":
-        source_work = _source_work(ground, folder)
-        arms[f"{name}: source work's way"] = lambda: _each(few, ground, source_work.train_apart)
-        arms[f"{name}: source work's way, in one process"] = lambda: _each(few, ground, source_work.train)
+        paper_way = _paper_way(ground, folder)
+        arms[f"{name}: source work's way"] = lambda: _each(few, ground, paper_way.train_apart)
+        arms[f"{name}: source work's way, in one process"] = lambda: _each(few, ground, paper_way.train)
     return arms
 
 
@@ -234,13 +234,13 @@ def _plan(ground: ScanGround) -> list[Any]:
     return list(parts(windows, rows=ground.windows, start=0, stop=ground.stop, seed=0))
 
 
-def _source_work(ground: ScanGround, folder: Path) -> SourceWork:
+def _paper_way(ground: ScanGround, folder: Path) -> PaperWay:
     """With its file: every window padded to the task's maximum, in float32."""
     layers, width = ground.store.manifest.shape
     path = folder / "padded.h5"
     write_padded(path, _windows(ground), (ground.windows, layers, ground.store.task.max_length, width))
     threads = torch.get_num_threads()
-    return SourceWork(file=path, labels_ND=ground.data.labels_ND, kind=ground.data.kind, threads=threads)
+    return PaperWay(file=path, labels_ND=ground.data.labels_ND, kind=ground.data.kind, threads=threads)
 
 
 def _windows(ground: ScanGround) -> Iterator[np.ndarray]:

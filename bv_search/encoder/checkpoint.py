@@ -92,10 +92,10 @@ def wrap(
     )
 
 
-def load_untrained(source: EncoderLocation, task: Task, *, seed: int) -> Checkpoint:
+def load_untrained(location: EncoderLocation, task: Task, *, seed: int) -> Checkpoint:
     """The encoder with a task head that knows nothing yet, the same for the same seed."""
-    config = read_config(source)
-    weights_files(source.folder)
+    config = read_config(location)
+    weights_files(location.folder)
     config.num_labels = task.outputs
     if task.kind is Kind.CLASSIFICATION:
         config.id2label = dict(enumerate(task.labels))
@@ -105,26 +105,26 @@ def load_untrained(source: EncoderLocation, task: Task, *, seed: int) -> Checkpo
         config.problem_type = "regression"
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        model, missing = read_model(source, config, _auto_class(task), new_head=True)
-    refuse_missing(source, [name for name in missing if _is_encoder_weight(model, name)])
-    check_length(source, config, task)
+        model, missing = read_model(location, config, _auto_class(task), new_head=True)
+    refuse_missing(location, [name for name in missing if _is_encoder_weight(model, name)])
+    check_length(location, config, task)
     return Checkpoint(
         model=model,
-        tokenizer=read_tokenizer(source, config),
-        identity=identify(source),
-        folder=source.folder,
+        tokenizer=read_tokenizer(location, config),
+        identity=identify(location),
+        folder=location.folder,
     )
 
 
-def load_base(source: EncoderLocation) -> Checkpoint:
+def load_base(location: EncoderLocation) -> Checkpoint:
     """The encoder as it is, without a task head."""
-    weights_files(source.folder)
-    config = read_config(source)
+    weights_files(location.folder)
+    config = read_config(location)
     return Checkpoint(
-        model=_read_base(source, config),
-        tokenizer=read_tokenizer(source, config),
-        identity=identify(source),
-        folder=source.folder,
+        model=_read_base(location, config),
+        tokenizer=read_tokenizer(location, config),
+        identity=identify(location),
+        folder=location.folder,
     )
 
 
@@ -154,31 +154,31 @@ def find_device(name: str) -> torch.device:
     return device
 
 
-def check_length(source: EncoderLocation, config: PreTrainedConfig, task: Task | None) -> None:
+def check_length(location: EncoderLocation, config: PreTrainedConfig, task: Task | None) -> None:
     """Refuse windows that are longer than the encoder's positions."""
     positions = count_positions(config)
     if task is not None and positions is not None and task.max_length > positions:
         raise EncoderError(
             f"is too short for task {task.name}",
-            where=source.id,
+            where=location.id,
             expected=f"{task.max_length} positions",
             found=positions,
             do="give the task as a YAML file with a smaller max_length",
         )
 
 
-def _task_of(stage: Stage | None, task: Task | None, source: EncoderLocation) -> Task | None:
+def _task_of(stage: Stage | None, task: Task | None, location: EncoderLocation) -> Task | None:
     if stage is None:
         return task
     if task is not None and task.to_json() != stage.task:
-        found = task_from_json(stage.task, source.folder / STAGE_FILE).name
+        found = task_from_json(stage.task, location.folder / STAGE_FILE).name
         raise EncoderError(
             "is a stage of another task",
-            where=source.id,
+            where=location.id,
             expected=task.name,
             found=found if found != task.name else f"{found} with other settings",
         )
-    return task_from_json(stage.task, source.folder / STAGE_FILE)
+    return task_from_json(stage.task, location.folder / STAGE_FILE)
 
 
 def _auto_class(task: Task) -> Any:
@@ -186,19 +186,19 @@ def _auto_class(task: Task) -> Any:
 
 
 def _read_stage_model(
-    source: EncoderLocation, config: PreTrainedConfig, task: Task | None
+    location: EncoderLocation, config: PreTrainedConfig, task: Task | None
 ) -> PreTrainedModel:
     assert task is not None, "a stage has a task"
-    model, missing = read_model(source, config, _auto_class(task))
-    refuse_missing(source, missing)
+    model, missing = read_model(location, config, _auto_class(task))
+    refuse_missing(location, missing)
     return model
 
 
-def _read_base(source: EncoderLocation, config: PreTrainedConfig) -> PreTrainedModel:
-    model, missing = read_model(source, config, AutoModel)
+def _read_base(location: EncoderLocation, config: PreTrainedConfig) -> PreTrainedModel:
+    model, missing = read_model(location, config, AutoModel)
     if any(name.startswith("pooler.") for name in missing):
         model.pooler = None  # a pooler of random weights is none
-    refuse_missing(source, [name for name in missing if not name.startswith("pooler.")])
+    refuse_missing(location, [name for name in missing if not name.startswith("pooler.")])
     return model
 
 

@@ -33,8 +33,8 @@ class _Index:
     weight_map: Mapping[str, Text]
 
 
-def identify(source: EncoderLocation) -> EncoderIdentity:
-    return EncoderIdentity(id=source.id, revision=source.revision, digest=digest_weights(source.folder))
+def identify(location: EncoderLocation) -> EncoderIdentity:
+    return EncoderIdentity(id=location.id, revision=location.revision, digest=digest_weights(location.folder))
 
 
 def digest_weights(folder: Path) -> str:

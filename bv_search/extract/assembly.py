@@ -56,7 +56,7 @@ def gather_statistics(job: ExtractJob, splits: Mapping[str, SplitEntry]) -> File
 
 def measure_statistics(job: ExtractJob, manifest: Manifest) -> FileEntry:
     """From the blocks of a store that keeps them, one in memory at a time."""
-    store = Store(job.folder, manifest, window=manifest.largest_block)
+    store = Store(job.folder, manifest, memory=manifest.largest_block)
     moments = (
         Moments.of(block.hidden_LTH, manifest.dtype)
         for split in store.splits(Role.TRAIN)

@@ -69,8 +69,8 @@ def _load(task: str, data: str | None) -> Dataset:
 
 @lru_cache(maxsize=1)
 def _tokenizer(encoder: str) -> Any:
-    source = locate_encoder(encoder)
-    return read_tokenizer(source, read_config(source))
+    location = locate_encoder(encoder)
+    return read_tokenizer(location, read_config(location))
 
 
 def tokenise(job: ExtractJob, shard: Shard) -> Shard:

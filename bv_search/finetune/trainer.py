@@ -19,7 +19,7 @@ from bv_search.encoder.checkpoint import (
 )
 from bv_search.encoder.identity import EncoderIdentity, digest_weights, identify
 from bv_search.encoder.location import EncoderLocation, locate_encoder
-from bv_search.encoder.predictions import Logits, predict_batches
+from bv_search.encoder.predictions import predict_batches
 from bv_search.encoder.stage import Metrics, Stage, is_stage, read_stage, stage_name, write_stage
 from bv_search.encoder.training import Step, TrainingSettings, train
 from bv_search.errors import EncoderError
@@ -29,7 +29,7 @@ from bv_search.finetune.stage_folder import SavedStage, StageSettings, find_kept
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Dataset, Role
-from bv_search.tasks.task import Placement, Task
+from bv_search.tasks.task import Logits, Placement, Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,10 +45,10 @@ Event = Progressed | SavedStage
 
 def finetune(config: FinetuneConfig, task: Task) -> Iterator[Event]:
     """Do the work, telling of it; stages come as they are written."""
-    source = locate_encoder(config.encoder)
-    _refuse_stage(source)
+    location = locate_encoder(config.encoder)
+    _refuse_stage(location)
     device = find_device(config.device)
-    identity = identify(source)
+    identity = identify(location)
     # not with the user's seed: extraction must withhold the same select rows
     dataset = load_dataset(task, config.data)
     for doubt in dataset.doubts:
@@ -60,7 +60,7 @@ def finetune(config: FinetuneConfig, task: Task) -> Iterator[Event]:
             yield saved
         fractions = tuple(fraction for fraction in config.marks if fraction not in kept)
         trainer = _Trainer(
-            config=config, task=task, source=source, identity=identity, dataset=dataset, device=device
+            config=config, task=task, location=location, identity=identity, dataset=dataset, device=device
         )
         if 0.0 in fractions:
             yield trainer.save_untouched()
@@ -68,14 +68,14 @@ def finetune(config: FinetuneConfig, task: Task) -> Iterator[Event]:
             yield from trainer.train_through(tuple(f for f in fractions if f > 0))
 
 
-def _refuse_stage(source: EncoderLocation) -> None:
+def _refuse_stage(location: EncoderLocation) -> None:
     """Its rows would be met again, uncounted, and its fraction would not be what it says."""
-    if is_stage(source.folder) and read_stage(source.folder).fraction > 0:
+    if is_stage(location.folder) and read_stage(location.folder).fraction > 0:
         raise EncoderError(
             "is a stage already",
-            where=source.id,
+            where=location.id,
             expected="an encoder that was not fine-tuned here",
-            do=f"give the one that it was made from, {read_stage(source.folder).encoder.id}",
+            do=f"give the one that it was made from, {read_stage(location.folder).encoder.id}",
         )
 
 
@@ -98,16 +98,16 @@ class _Trainer:
 
     config: FinetuneConfig
     task: Task
-    source: EncoderLocation
+    location: EncoderLocation
     identity: EncoderIdentity
     dataset: Dataset
     device: torch.device
 
     def save_untouched(self) -> SavedStage:
-        return self._save(self._draft(0.0), load_base(self.source), np.zeros(0, np.uint64))
+        return self._save(self._draft(0.0), load_base(self.location), np.zeros(0, np.uint64))
 
     def train_through(self, fractions: tuple[float, ...]) -> Iterator[Event]:
-        checkpoint = load_untrained(self.source, self.task, seed=self.config.seed)
+        checkpoint = load_untrained(self.location, self.task, seed=self.config.seed)
         checkpoint.model.to(self.device)
         yield Progressed(text=f"tokenising {self.dataset_size()} rows", stays=False)
         windows = self._windows(Role.TRAIN, checkpoint)

@@ -45,7 +45,7 @@ from bv_search.tasks.row import Role
 
 
 class Scanner:
-    """`source` is store or live; `window` is how many bytes of blocks are in memory at once.
+    """`source` is store or live; `memory` is how many bytes of blocks are in memory at once.
 
     A head has as many copies as there are folds.
     """
@@ -55,7 +55,7 @@ class Scanner:
         store: str,
         *,
         source: str = STORE,
-        window: int | None = None,
+        memory: int | None = None,
         folds: int = 1,
         device: str | None = None,
         threads: int | None = None,
@@ -67,9 +67,9 @@ class Scanner:
         if self._device.type == "cuda":
             # its matmuls then round to the ten bits of mantissa that a stored float16 has
             torch.set_float32_matmul_precision("high")
-        stored = Store.open(store, window=window)
+        stored = Store.open(store, memory=memory)
         self._store = _fed_live(stored, self._device) if source == LIVE else stored
-        self._reserved = window or (stored.manifest.largest_block if source == LIVE else 0)
+        self._reserved = memory or (stored.manifest.largest_block if source == LIVE else 0)
         self._task = self._store.task
         self._copies = folds
         self._opened: dict[tuple[str, frozenset[Inputs]], Rows] = {}

@@ -92,7 +92,7 @@ def rerun(place: Path, trial: str, progress: Progress, *, memory: int | None = N
     scanner = Scanner(
         str(open_store(run).path),
         source=run.study.source,
-        window=memory,
+        memory=memory,
         folds=run.study.folds,
         threads=len(os.sched_getaffinity(0)),
     )

@@ -104,7 +104,7 @@ def _hired(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator
     inputs = WorkerInput(
         store=place,
         source=STORE if measured else choice.source,
-        window=config.memory,
+        memory=config.memory,
         folds=study.run.study.folds,
     )
     with ExitStack() as contract:

@@ -32,7 +32,7 @@ Config = dict[str, Any]
 class Space:
     name: str
     about: str
-    source: Mapping[str, Any]  # as it stood in its file
+    document: Mapping[str, Any]  # as it stood in its file
     tree: Any = field(repr=False)
     start: tuple[Config, ...] = ()
     max_parameters: int | None = None  # of one copy of a head
@@ -99,13 +99,13 @@ class Space:
                 yield {**_merged(first), **draws}
 
 
-def parse_space(source: Mapping[str, Any], name: str) -> Space:
-    _refuse_bad_keys(source, name)
-    unknown = sorted(source.keys() - {"about", "max_parameters", "space", "start"})
+def parse_space(document: Mapping[str, Any], name: str) -> Space:
+    _refuse_bad_keys(document, name)
+    unknown = sorted(document.keys() - {"about", "max_parameters", "space", "start"})
     if unknown:
         raise SpaceError(f"no key {unknown[0]!r}", where=name, expected="about, max_parameters, space, start")
-    about, inside, start = source.get("about", ""), source.get("space"), source.get("start", [])
-    limit = source.get("max_parameters")
+    about, inside, start = document.get("about", ""), document.get("space"), document.get("start", [])
+    limit = document.get("max_parameters")
     if limit is not None and (type(limit) is not int or limit < 1):
         raise SpaceError("bad max_parameters", where=name, expected="a number above 0", found=repr(limit))
     if not isinstance(about, str):
@@ -124,7 +124,7 @@ def parse_space(source: Mapping[str, Any], name: str) -> Space:
         raise SpaceError("a distribution as the whole space", where=name, expected="space: {head: …}")
     _refuse_many(tree, name)
     space = Space(
-        name=name, about=about, source=dict(source), tree=tree, start=tuple(start), max_parameters=limit
+        name=name, about=about, document=dict(document), tree=tree, start=tuple(start), max_parameters=limit
     )
     _prove(space)
     return space

@@ -101,13 +101,13 @@ def load_space(config: TuneConfig) -> Space:
 
 def with_data_fraction(space: Space, fraction: float) -> Space:
     """The same space on the first part of the data."""
-    inside: Mapping[str, Any] = space.source["space"]
+    inside: Mapping[str, Any] = space.document["space"]
     if "data_fraction" in inside:
         raise SpaceError("has its own data_fraction", where=space.name, do="leave out --data-fraction")
     if fraction == 1:
         return space
     start = [{**point, "data_fraction": fraction} for point in space.start]
-    source = {**space.source, "space": {**inside, "data_fraction": fraction}, "start": start}
+    source = {**space.document, "space": {**inside, "data_fraction": fraction}, "start": start}
     return parse_space(source, space.name)
 
 
@@ -115,7 +115,7 @@ def with_max_parameters(space: Space, limit: int) -> Space:
     """The same space without heads that have more."""
     if space.max_parameters is not None:
         raise SpaceError("has its own max_parameters", where=space.name, do="leave out --max-parameters")
-    return parse_space({**space.source, "max_parameters": limit}, space.name)
+    return parse_space({**space.document, "max_parameters": limit}, space.name)
 
 
 def choose_searcher(config: TuneConfig, space: Space) -> str:
@@ -195,7 +195,7 @@ def baseline_of(store: Store, folds: int) -> dict[str, Any] | None:
 
 
 def open_store(place: str, config: TuneConfig) -> Store:
-    store = Store.open(place, window=config.memory)
+    store = Store.open(place, memory=config.memory)
     check_data(store, config.data)
     for role in (Role.TRAIN, Role.SELECT, Role.REPORT):
         if not store.splits(role):
@@ -222,7 +222,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
     name = config.name or _free_name(config.runs, f"{store.task.name}-{space.name}")
     study = Study(
         name=name,
-        space={"name": space.name, **space.source},
+        space={"name": space.name, **space.document},
         store=absolute(config.store),
         store_digest=store.digest,
         task=store.manifest.task,
@@ -302,9 +302,9 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
     }
     if config.space:
         part = study.data_fraction if study.data_fraction < 1 else None
-        again = load_space(replace(config, data_fraction=part, max_parameters=None)).source
+        again = load_space(replace(config, data_fraction=part, max_parameters=None)).document
         limit = {"max_parameters": space.max_parameters}  # of the run, if the file has none
-        same = {**limit, **again} == {**limit, **space.source}
+        same = {**limit, **again} == {**limit, **space.document}
         pairs["--space"] = (space.name, space.name if same else f"{config.space}, which differs")
     for option, (begun, found) in pairs.items():
         if found not in (None, begun):

@@ -17,7 +17,7 @@ class WorkerInput:
 
     store: str
     source: str  # store or live
-    window: int | None  # bytes of blocks that each keeps in memory
+    memory: int | None  # bytes of blocks that each keeps in memory
     folds: int  # copies of each head
 
 

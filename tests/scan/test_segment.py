@@ -451,7 +451,7 @@ def test_states_survive_as_bytes(store: Store) -> None:
 def test_micro_batches_are_copies_that_keep_no_block_mapped(tmp_path: Path) -> None:
     store = make_span_store(tmp_path / "store")
     largest = max(block.size for split in store.splits() for block in split.entry.kept)
-    split = Store.open(store.path, window=largest).split("train")
+    split = Store.open(store.path, memory=largest).split("train")
     whole = list(parts(split.block_windows, rows=200, start=0, stop=13, seed=0))
     kept = []
     for batch in batches(split, whole, device=torch.device("cpu")):

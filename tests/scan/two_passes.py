@@ -16,7 +16,7 @@ HEADS = ({"kind": "adapter", "size": 4}, {"kind": "pooling"})
 
 
 def main(place: str, window: int | None) -> None:
-    scanner = Scanner(place, device="cpu", window=window)
+    scanner = Scanner(place, device="cpu", memory=window)
     states = [scanner.fresh(_start(number)) for number in range(len(HEADS))]
     data = scanner.training_data(states)
     split = data.rows.split

@@ -52,7 +52,7 @@ class Stage:
     def _workers(self, inputs: WorkerInput, share: Any, tell: Callable[[str], None]) -> "Workers":
         if inputs not in self.scanners:
             self.scanners[inputs] = Scanner(
-                inputs.store, source=inputs.source, window=inputs.window, folds=inputs.folds
+                inputs.store, source=inputs.source, memory=inputs.memory, folds=inputs.folds
             )
         return Workers(self.scanners[inputs], share.workers, self.pace)
 

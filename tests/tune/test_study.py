@@ -43,7 +43,7 @@ def resume(begun: OpenStudy, **said: Any) -> OpenStudy:
 def test_a_resumed_run_is_as_it_was_begun(begun: OpenStudy) -> None:
     resumed = resume(begun)
     assert resumed.run.study == begun.run.study
-    assert resumed.space.source == begun.space.source
+    assert resumed.space.document == begun.space.document
 
 
 def test_what_is_said_again_may_be_what_was_said(begun: OpenStudy, space: str) -> None:

@@ -37,7 +37,7 @@ class ScanWorker:
         self._scanner = Scanner(
             inputs.store,
             source=inputs.source,
-            window=inputs.window,
+            memory=inputs.memory,
             folds=inputs.folds,
             threads=self._threads,
         )
