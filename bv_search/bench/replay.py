@@ -1,4 +1,4 @@
-"""A search replayed on a table: the searchers, the pool and the halving of `tune`, and no training.
+"""A search replayed on a table: the searchers, the packing and the halving of `tune`, and no training.
 
 A generation of heads is under way at once. They go in packs from rung to rung, the furthest first, and the
 searcher hears of a whole pack before it is asked again: as `tune` does it with one worker.

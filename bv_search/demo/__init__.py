@@ -5,8 +5,8 @@ text.py           passages, and questions with and without an answer, as SQuAD 2
 tokenizer.py      a WordPiece vocabulary of that text
 encoder.py        a small BERT from scratch, pre-trained a little
 pretraining.py    how: answerable questions about passages of its own
-stock.py          what is made once and kept in the cache: data, encoder, stages, store
-request.py        what can be wrong with the asking
+cache.py          what is made once and kept in the cache: data, encoder, stages, store
+precheck.py       errors in the options, found before anything is made
 demonstration.py  the real commands, one after the other, and what they found
 """
 

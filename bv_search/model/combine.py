@@ -1,6 +1,6 @@
 """Several models' logits → one, for the windows of one role.
 
-Of spans, the element-wise maximum is the source work's ensemble: position = argmax over i of max(Z_i, Y_i).
+Of spans, the element-wise maximum is the paper's ensemble: position = argmax over i of max(Z_i, Y_i).
 """
 
 from collections.abc import Sequence

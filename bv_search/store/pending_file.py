@@ -1,4 +1,4 @@
-"""A file that is written behind the back of whoever fills it."""
+"""A file that is written while it is being filled."""
 
 import os
 from abc import ABC, abstractmethod

@@ -48,7 +48,7 @@ class HeadSize:
     config: HeadConfig
     parameters: int  # of all its copies
     percent: float
-    published: float | None  # percent, in the source work
+    published: float | None  # percent, in the paper
     fits: bool  # under the limit, if there is one
 
     def to_json(self) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def test_an_encoder_without_a_channel_is_refused(encoder: Encoder) -> None:
         replace(channels("all"), width=16),
         replace(channels("all"), layers=("pooler",)),
     ):
-        with pytest.raises(EncoderError, match="does not have what is read of it"):
+        with pytest.raises(EncoderError, match="lacks required layers"):
             wrong.check(replace(encoder, has_pooler=False))
 
 
