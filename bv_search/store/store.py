@@ -13,11 +13,11 @@ from bv_search.files import digest_file
 from bv_search.store.block import Block, Part
 from bv_search.store.folder import Folder, damaged, open_folder
 from bv_search.store.index import INDEX_SCHEMA, LOGITS_SCHEMA, list_arrays, read_columns
+from bv_search.store.index_check import PLACES, flaws
 from bv_search.store.layout import MANIFEST
 from bv_search.store.manifest import DAMAGED, FileEntry, Manifest, SplitEntry
 from bv_search.store.memory import BlockMemory
 from bv_search.store.reader import BlockReader
-from bv_search.store.sense import PLACES, flaws
 from bv_search.store.statistics import Statistics
 from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Task

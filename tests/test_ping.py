@@ -7,8 +7,8 @@ from threading import Thread
 
 import pytest
 
-from bv_search import knock
-from bv_search.knock import HTTP2, knock_grpc, knock_http
+from bv_search import ping as ping_module
+from bv_search.ping import HTTP2, ping_grpc, ping_http
 
 
 @contextmanager
@@ -35,17 +35,17 @@ def answering(answer: bytes) -> Iterator[int]:
 
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(knock, "SECONDS", 0.2)
+    monkeypatch.setattr(ping_module, "SECONDS", 0.2)
 
 
 def test_who_answers_as_expected_is_there() -> None:
     with answering(b"HTTP/1.1 404 Not Found\r\n\r\n") as port:
-        knock_http("127.0.0.1", port)
+        ping_http("127.0.0.1", port)
     with answering(HTTP2[24:]) as port:
-        knock_grpc("127.0.0.1", port)
+        ping_grpc("127.0.0.1", port)
 
 
-@pytest.mark.parametrize("call", [knock_http, knock_grpc])
+@pytest.mark.parametrize("call", [ping_http, ping_grpc])
 def test_who_answers_something_else_is_another(call: object) -> None:
     assert callable(call)
     with (
@@ -55,7 +55,7 @@ def test_who_answers_something_else_is_another(call: object) -> None:
         call("127.0.0.1", port)
 
 
-@pytest.mark.parametrize("call", [knock_http, knock_grpc])
+@pytest.mark.parametrize("call", [ping_http, ping_grpc])
 def test_who_never_answers_is_not_waited_for_longer(call: object) -> None:
     assert callable(call)
     with answering(b"") as port, pytest.raises(TimeoutError, match=r"no answer within 0\.2 s"):

@@ -1,4 +1,4 @@
-"""A lookout for an MLflow that went away: a search does not wait at its door."""
+"""A watch for an MLflow that went away: a search does not wait at its door."""
 
 from concurrent.futures import Future
 from threading import Thread
@@ -7,7 +7,7 @@ from bv_search.errors import RunError
 from bv_search.run.tracking import check_there
 
 
-class Lookout:
+class MlflowWatch:
     def __init__(self, uri: str) -> None:
         self._uri = uri
         self._looking: Future[bool] | None = None

@@ -1,4 +1,4 @@
-"""A knock at an address before it is waited for: whoever listens there must also answer, and soon."""
+"""A ping to an address before it is waited for: whoever listens there must also answer, and soon."""
 
 import os
 import socket
@@ -10,7 +10,7 @@ HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, SETTINGS, 0, 0, 0,
 """How HTTP/2, and so gRPC, begins: a preface and empty settings. A server answers with its own."""
 
 
-def knock(host: str, port: int, *, greeting: bytes = b"") -> bytes:
+def ping(host: str, port: int, *, greeting: bytes = b"") -> bytes:
     """The first bytes of the answer to a greeting; without one it is enough that somebody is there.
 
     An OSError where nobody is, or answers.
@@ -29,16 +29,16 @@ def knock(host: str, port: int, *, greeting: bytes = b"") -> bytes:
         raise TimeoutError(f"no answer within {SECONDS:g} s") from error
 
 
-def knock_http(host: str, port: int) -> None:
+def ping_http(host: str, port: int) -> None:
     """Whatever a server of HTTP answers, it is one."""
     request = f"HEAD / HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n"
-    if not knock(host, port, greeting=request.encode("ascii", "replace")).startswith(b"HTTP/"):
+    if not ping(host, port, greeting=request.encode("ascii", "replace")).startswith(b"HTTP/"):
         raise ConnectionError("what answers is no server of HTTP")
 
 
-def knock_grpc(host: str, port: int) -> None:
+def ping_grpc(host: str, port: int) -> None:
     """A server of gRPC says its settings at once."""
-    answer = knock(host, port, greeting=HTTP2)
+    answer = ping(host, port, greeting=HTTP2)
     if len(answer) < 4 or answer[3] != SETTINGS:
         raise ConnectionError("what answers is no server of gRPC")
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from bv_search.command import Progress
 from bv_search.model.standings import BEST, ENSEMBLE
+from bv_search.report.comparison import COLUMNS, table_of, write_together
 from bv_search.report.facts import gather
 from bv_search.report.report import ReportConfig
 from bv_search.report.report import run as report
-from bv_search.report.together import COLUMNS, table_of, write_together
 from bv_search.run import Run
 
 
