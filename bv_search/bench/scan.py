@@ -46,8 +46,7 @@ from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import Store
 from bv_search.tasks.task import Kind
 from bv_search.tune.searchers import SEARCHERS
-from bv_search.tune.space import parse_space
-from bv_search.tune.space_file import find_space
+from bv_search.tune.space import find_space, parse_space
 
 CPU = torch.device("cpu")
 SAMPLE = 4  # heads trained one by one

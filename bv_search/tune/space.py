@@ -8,9 +8,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-from bv_search.errors import SpaceError, UserError
+import bv_search
+from bv_search.document import Unreadable, load_yaml, read_plain
+from bv_search.errors import SpaceError, UnknownName, UserError
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.distribution import (
     PARSERS,
@@ -19,6 +22,9 @@ from bv_search.tune.distribution import (
     Value,
     parse_distribution,
 )
+
+PACKAGE = Path(bv_search.__file__).parent
+FOLDERS = (PACKAGE.parent / "search_spaces", PACKAGE / "search_spaces")  # a checkout; an installed wheel
 
 MOST_CORNERS = 20_000
 MOST_POINTS = 100_000
@@ -318,3 +324,28 @@ def _enumerate(node: Any, path: str, values: Values) -> Iterator[Draws]:
             yield {path: value}
     else:
         yield {}
+
+
+def find_space(name: str) -> Space:
+    """A shipped space by its name, or one in a YAML file."""
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        path = shipped_spaces().get(name, path)
+    if path.suffix not in (".yaml", ".yml"):
+        raise UnknownName("space", name, shipped_spaces(), do="or name a .yaml file")
+    return _read_space(path)
+
+
+def shipped_spaces() -> dict[str, Path]:
+    folder = next((folder for folder in FOLDERS if folder.is_dir()), FOLDERS[0])
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def _read_space(path: Path) -> Space:
+    try:
+        document = load_yaml(read_plain(path, SpaceError))
+    except Unreadable as error:
+        raise SpaceError("cannot be read", where=path, expected="YAML", found=error.found) from error
+    if not isinstance(document, dict):
+        raise SpaceError("is not a search space", where=path, expected="a mapping with the key space")
+    return parse_space(document, path.stem)

@@ -36,8 +36,7 @@ from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.searchers.grid import Grid
 from bv_search.tune.searchers.searcher import Size
 from bv_search.tune.sizes import Sizes
-from bv_search.tune.space import Space, parse_space
-from bv_search.tune.space_file import find_space
+from bv_search.tune.space import Space, find_space, parse_space
 from bv_search.tune.warm_start import gather
 
 

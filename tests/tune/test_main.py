@@ -14,7 +14,7 @@ from bv_search.scan.store_view import head_shape
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tune.__main__ import COMMAND
-from bv_search.tune.space_file import find_space
+from bv_search.tune.space import find_space
 
 
 def run(*words: object) -> int:
