@@ -1,4 +1,4 @@
-"""What can be wrong with the asking, found in a second and not after a minute of making things."""
+"""Errors in the options, found in a second and not after a minute of work."""
 
 from bv_search.errors import OutputError, UserError
 from bv_search.files import check_makeable

@@ -1,4 +1,4 @@
-"""Extraction from beginning to end: look, hold the place, plan, encode, commit."""
+"""Extraction from beginning to end: look, lock the folder, plan, encode, commit."""
 
 import time
 from collections.abc import Iterator

@@ -26,7 +26,7 @@ class ExtractInputs:
 
 @dataclass(frozen=True, kw_only=True)
 class ExtractJob:
-    """One extraction under way. `token` names the run that holds the place."""
+    """One extraction under way. `token` says which extraction holds the lock."""
 
     inputs: ExtractInputs
     out: str

@@ -1,4 +1,4 @@
-"""One extraction at a time into one place; the second is told who holds it."""
+"""One extraction at a time writes to a folder; a second one is told which process does."""
 
 import fcntl
 import json
@@ -23,7 +23,7 @@ STALE_SECONDS = 120.0
 
 @contextmanager
 def hold(folder: Folder) -> Iterator[str]:
-    """Hold a place for the length of the block, and give the token by which workers know their own run."""
+    """Hold the lock within the block. Its token tells workers whether their own extraction still has it."""
     token = uuid.uuid4().hex
     if isinstance(folder, LocalFolder):
         with _hold_local(folder.path / HOLD, token):
@@ -34,7 +34,7 @@ def hold(folder: Folder) -> Iterator[str]:
 
 
 def require_held(folder: Folder, token: str) -> None:
-    """A worker that outlived its run must not write into the place of the next one."""
+    """A worker that outlived its extraction must not write into the next one's folder."""
     if _read(folder).get("token") != token:
         raise OutputError(
             "is not held by this extraction any more", where=folder.url, found=_holder(_read(folder))

@@ -67,7 +67,7 @@ def write_plan(folder: Folder, plan: Plan) -> None:
 
 
 def refuse_changes(ours: dict[str, Any], theirs: dict[str, Any], folder: Folder, what: str) -> None:
-    """The same place cannot hold two different stores."""
+    """One folder cannot hold two different stores."""
     changed = differences(ours, theirs)
     if changed:
         raise OutputError(

@@ -43,7 +43,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             progress.say(ending)
             connect().close()
             return study.run
-        with ray_session(), _hired(config, study, progress) as workers:
+        with ray_session(), _scan_workers(config, study, progress) as workers:
             mirror = connect()
             recorder = Recorder(study.run, study.store, mirror)
             session = Session(
@@ -96,7 +96,7 @@ def _mirrored(run: Run) -> Iterator[Callable[[], MlflowMirror]]:
 
 
 @contextmanager
-def _hired(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator[RayWorkers]:
+def _scan_workers(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator[RayWorkers]:
     """Scan workers that read the source chosen; where it is not, one of them measures both."""
     share = WorkerShare.of_cluster(machines(), study.run.study.workers)
     place, choice = absolute(study.store.path), study.choice
@@ -107,14 +107,14 @@ def _hired(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator
         memory=config.memory,
         folds=study.run.study.folds,
     )
-    with ExitStack() as contract:
-        workers = contract.enter_context(RayWorkers(inputs, share, progress.say))
+    with ExitStack() as stack:
+        workers = stack.enter_context(RayWorkers(inputs, share, progress.say))
         if measured:
             choice = _measured(study.store, workers)
             study.run.change_study(source=choice.source)
         if choice.source != inputs.source:
-            contract.close()
-            workers = contract.enter_context(
+            stack.close()
+            workers = stack.enter_context(
                 RayWorkers(replace(inputs, source=choice.source), share, progress.say)
             )
         if choice.why:

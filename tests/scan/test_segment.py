@@ -108,7 +108,7 @@ def test_a_course_that_is_cut_anywhere_is_the_same_course(
     """Inside of steps, at checks and at passes: weights, best weights and checks are those of one segment.
 
     Where a step takes its whole batch at once, one that is cut is added up otherwise, and rounds otherwise;
-    dropout draws otherwise, too. So the pool cuts no step there.
+    dropout draws otherwise, too. So packing cuts no step there.
     """
     scanner = Scanner(stores[where].path)
     head = start(passes="auto", **fits_store(where, settings))

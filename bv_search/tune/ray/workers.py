@@ -75,16 +75,16 @@ class ScanWorker:
 
 
 @dataclass(kw_only=True)
-class _Newcomer:
+class _StartingWorker:
     """A worker that may still wait for its share of the cluster."""
 
     worker: Any
-    hired: float = field(default_factory=time.monotonic)
+    begun: float = field(default_factory=time.monotonic)
     told: bool = False
 
     @property
     def seconds(self) -> float:
-        return time.monotonic() - self.hired
+        return time.monotonic() - self.begun
 
 
 class RayWorkers:
@@ -96,9 +96,9 @@ class RayWorkers:
         self._options = {"num_cpus": share.cpus, "num_gpus": share.gpus}
         self._tell = tell
         self.size = share.workers
-        self._hired: list[Any] = []
-        self._starting: dict[Any, _Newcomer] = {}
-        self._stillborn = 0  # in a row
+        self._all: list[Any] = []
+        self._starting: dict[Any, _StartingWorker] = {}
+        self._failed_starts = 0  # in a row
         self._idle: deque[Any] = deque()
         self._running: dict[Any, tuple[Any, Call, float]] = {}
         self._busy: dict[str, float] = defaultdict(float)
@@ -148,35 +148,35 @@ class RayWorkers:
         Empty if only a worker start was reported.
         """
         ready = self._await_first(wait=wait)
-        self._admit(ready)
+        self._take_in(ready)
         return [self._collect(reference) for reference in ready if reference in self._running]
 
     def __enter__(self) -> Self:
         """From then on they hold their share of the machine: nothing that starts later can take it."""
         try:
             for _ in range(self.size):
-                self._hire()
+                self._start()
             while self._starting:
-                self._admit(self._await_first(wait=None))
+                self._take_in(self._await_first(wait=None))
         except BaseException:
-            self._dismiss()
+            self._stop_all()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._dismiss()
+        self._stop_all()
 
-    def _dismiss(self) -> None:
+    def _stop_all(self) -> None:
         """All of them, and what they are at is lost."""
-        while self._hired:
-            ray.kill(self._hired.pop())
+        while self._all:
+            ray.kill(self._all.pop())
 
     def _await_first(self, *, wait: float | None) -> list[Any]:
-        """Whatever has come of calls and newcomers, as soon as there is something."""
+        """Calls that have ended and workers that have started, as soon as there are any."""
         while waited := [*self._running, *self._starting]:
             patience = PATIENCE_SECONDS if wait is None and self._starting else wait
             first, _ = ray.wait(waited, num_returns=1, timeout=patience)
-            self._tell_of_newcomers()
+            self._tell_of_late_starts()
             if not first and not machines():
                 raise BvError("no machine of the Ray cluster is left", do="resume the run once there is one")
             if first:
@@ -185,30 +185,30 @@ class RayWorkers:
                 break
         return []
 
-    def _tell_of_newcomers(self) -> None:
-        """Once of each: a machine that was lost may not come back."""
+    def _tell_of_late_starts(self) -> None:
+        """Once of each: a lost machine may not come back."""
         late = [n for n in self._starting.values() if not n.told and n.seconds >= PATIENCE_SECONDS]
         if late:
             share = ", ".join(f"{n:g} {name.removeprefix('num_')}" for name, n in self._options.items() if n)
             self._tell(
                 f"waiting for {len(late)} scan worker(s) of {share} each: the cluster is busy, or starting"
             )
-        for newcomer in late:
-            newcomer.told = True
+        for starting in late:
+            starting.told = True
 
-    def _admit(self, ready: Sequence[Any]) -> None:
+    def _take_in(self, ready: Sequence[Any]) -> None:
         for reference in ready:
-            if newcomer := self._starting.pop(reference, None):
+            if starting := self._starting.pop(reference, None):
                 try:
                     self._ask(reference)
                 except RayActorError:
-                    self._stillborn += 1
-                    if self._stillborn == ATTEMPTS:
+                    self._failed_starts += 1
+                    if self._failed_starts == ATTEMPTS:
                         raise
-                    self._replace(newcomer.worker)
+                    self._replace(starting.worker)
                 else:
-                    self._stillborn = 0
-                    self._idle.append(newcomer.worker)
+                    self._failed_starts = 0
+                    self._idle.append(starting.worker)
 
     def _collect(self, reference: Any) -> EndedCall:
         worker, call, begun = self._running.pop(reference)
@@ -239,14 +239,14 @@ class RayWorkers:
             raise
 
     def _replace(self, worker: Any) -> None:
-        self._hired.remove(worker)
+        self._all.remove(worker)
         ray.kill(worker)  # one that only cannot be reached would keep its share
-        self._hire()
+        self._start()
 
-    def _hire(self) -> None:
+    def _start(self) -> None:
         worker = ray.remote(ScanWorker).options(**self._options).remote(self._inputs, self._threads)
-        self._hired.append(worker)
-        self._starting[worker.start.remote()] = _Newcomer(worker=worker)
+        self._all.append(worker)
+        self._starting[worker.start.remote()] = _StartingWorker(worker=worker)
 
 
 def _lines(error: Exception) -> list[str]:
