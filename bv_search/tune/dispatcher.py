@@ -3,7 +3,6 @@
 from collections import Counter, deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from math import ceil
 from typing import Any
 
 from bv_search.command import Progress
@@ -27,7 +26,7 @@ from bv_search.tune.packing import (
     Scoring,
     WaitingHead,
 )
-from bv_search.tune.recorder import Recorder
+from bv_search.tune.recorder import Recorder, share_out
 from bv_search.tune.resume import Past
 from bv_search.tune.workers import Call, LostCall, Workers
 
@@ -178,7 +177,8 @@ class Dispatcher:
     def finish(self, pack: int) -> None:
         """Answers of every head whose training is over, in packs, on all workers."""
         left = self._unscored()
-        waiting = deque(Scoring(trials=trials) for trials in self._scorings(left, pack))
+        packs = share_out(self._recorder, SCORING, left, pack=pack, workers=self._workers.size)
+        waiting = deque(Scoring(trials=trials) for trials in packs)
         while waiting or self._workers.running:
             self._progress.update(f"scored {len(left) - len(self._unscored())} of {len(left)} heads")
             while waiting and self._workers.idle:
@@ -187,16 +187,6 @@ class Dispatcher:
                 self._workers.submit(Call(method="final", arguments=(states,), about=scoring))
             for end in self._workers.finished(wait=None):
                 waiting.extend(self._scored(end.call.about, end.result))
-
-    def _scorings(self, left: list[str], pack: int) -> list[list[str]]:
-        """Packs that an earlier session noted and did not live to score; then all others."""
-        noted = self._recorder.packs_left(SCORING, left)
-        others = [trial for trial in left if not any(trial in trials for trials in noted)]
-        share = min(pack, ceil(len(others) / self._workers.size) or 1)
-        new = [others[n : n + share] for n in range(0, len(others), share)]
-        if new:
-            self._recorder.noted(SCORING, noted + new)
-        return noted + new
 
     def _unscored(self) -> list[str]:
         return [trial for trial in sorted(self._halted) if trial not in self._failed]

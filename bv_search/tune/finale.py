@@ -6,14 +6,13 @@ search found best. Which of the finalists is the winner, their scores in the sea
 
 from collections import deque
 from dataclasses import dataclass, replace
-from math import ceil
 
 from bv_search.command import Progress
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.scan.outcome import Finalist
 from bv_search.tune.dispatcher import ATTEMPTS
-from bv_search.tune.recorder import Recorder
+from bv_search.tune.recorder import Recorder, share_out
 from bv_search.tune.resume import Past, read_past
 from bv_search.tune.workers import Call, EndedCall, LostCall, Workers
 
@@ -68,14 +67,9 @@ class Finale:
             self._recorder.mirror()
 
     def _packs(self, finalists: dict[str, Finalist], room: int) -> list[FinalPack]:
-        """Those that an earlier session noted and did not live to end; then all others."""
-        noted = self._recorder.packs_left(FINALE, finalists)
-        others = [trial for trial in finalists if not any(trial in pack for pack in noted)]
-        share = min(max(1, room), ceil(len(others) / self._workers.size) or 1)
-        new = [others[n : n + share] for n in range(0, len(others), share)]
-        if new:
-            self._recorder.noted(FINALE, noted + new)
-        return [FinalPack(finalists=tuple(finalists[trial] for trial in pack)) for pack in noted + new]
+        size = self._workers.size
+        packs = share_out(self._recorder, FINALE, list(finalists), pack=max(1, room), workers=size)
+        return [FinalPack(finalists=tuple(finalists[trial] for trial in pack)) for pack in packs]
 
     def _ended(self, end: EndedCall) -> list[FinalPack]:
         """What is to be tried again: together once more, if a worker died, or else apart."""

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -210,6 +211,19 @@ class Recorder:
             "layers": list(manifest.layers),
             "store": {"path": str(self._store.path), "digest": self._store.digest},
         }
+
+
+def share_out(
+    recorder: Recorder, event: str, trials: Sequence[str], *, pack: int, workers: int
+) -> list[list[str]]:
+    """Packs that an earlier session noted and did not live to end; then all others, noted before they go."""
+    noted = recorder.packs_left(event, trials)
+    others = [trial for trial in trials if not any(trial in each for each in noted)]
+    share = min(pack, ceil(len(others) / workers) or 1)
+    new = [others[n : n + share] for n in range(0, len(others), share)]
+    if new:
+        recorder.noted(event, noted + new)
+    return noted + new
 
 
 def _segment(outcome: SegmentResult, seconds: float, digest: str) -> Event:
