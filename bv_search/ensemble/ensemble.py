@@ -78,10 +78,10 @@ def run(config: EnsembleConfig, progress: Progress) -> EnsembleResult:
 
 
 def _score(home: Run, store: Store, ballot: _Ballot, considered: Sequence[Selection]) -> EnsembleResult:
-    choice, task, index = considered[0], store.task, role_index(store, Role.REPORT)
-    members = [(ballot.candidates[number], weight) for number, weight in choice.members]
+    selection, task, index = considered[0], store.task, role_index(store, Role.REPORT)
+    members = [(ballot.candidates[number], weight) for number, weight in selection.members]
     combined = combine(
-        choice.method,
+        selection.method,
         [member.reporting(store) for member, _ in members],
         task.kind,
         [weight for _, weight in members],
@@ -101,7 +101,7 @@ def _score(home: Run, store: Store, ballot: _Ballot, considered: Sequence[Select
         run=home,
         heads=len(home.finished_trials()),
         chosen_on=ballot.choosers,
-        choice=choice,
+        selection=selection,
         members=tuple(member.to_json(home, weight) for member, weight in members),
         evaluation=ours,
         interval=ours.interval(),

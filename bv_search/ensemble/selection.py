@@ -1,4 +1,4 @@
-"""The choice of members: everything here looks only at the rows that choose."""
+"""The selection of members: everything here looks only at the rows that choose."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -110,7 +110,7 @@ def choose(panel: Panel, method: Method = Method.GREEDY, tell: Tell = lambda tex
     considered = [[panel.best_alone], *_first_ones(panel)]
     if method is Method.MAX:
         maxima = [panel.combine(method, chosen) for chosen in considered]
-        return sorted(maxima, key=lambda choice: (-choice.score, len(choice.members)))
+        return sorted(maxima, key=lambda selection: (-selection.score, len(selection.members)))
     ranked = sorted(considered, key=lambda chosen: (panel.loss(chosen), len(chosen)))
     return [panel.combine(method, chosen) for chosen in ranked]
 

@@ -99,7 +99,7 @@ def _mirrored(run: Run) -> Iterator[Callable[[], MlflowMirror]]:
 def _scan_workers(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator[RayWorkers]:
     """Scan workers that read the source chosen; where it is not, one of them measures both."""
     share = WorkerShare.of_cluster(machines(), study.run.study.workers)
-    place, choice = absolute(study.store.path), study.choice
+    place, choice = absolute(study.store.path), study.source_choice
     measured = choice.source == AUTO
     inputs = WorkerInput(
         store=place,

@@ -45,7 +45,7 @@ class OpenStudy:
     run: Run
     space: Space
     store: Store
-    choice: SourceChoice  # of the source
+    source_choice: SourceChoice
     changes: Mapping[str, Any] = field(default_factory=dict)  # of a resumed study, once it may be written to
 
     @property
@@ -245,7 +245,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
     )
     told = gather(config.warm_start, searcher, space, store)
     run = Run.create(config.runs / name, study, [each.to_event() for each in told])
-    return OpenStudy(run=run, space=space, store=store, choice=choice)
+    return OpenStudy(run=run, space=space, store=store, source_choice=choice)
 
 
 def _resume(config: TuneConfig) -> OpenStudy:
@@ -281,7 +281,7 @@ def _resume(config: TuneConfig) -> OpenStudy:
         "patience": config.patience or study.patience,
     }
     changes = {key: value for key, value in now.items() if value != getattr(study, key)}
-    return OpenStudy(run=run, space=space, store=store, choice=choice, changes=changes)
+    return OpenStudy(run=run, space=space, store=store, source_choice=choice, changes=changes)
 
 
 def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
