@@ -12,11 +12,11 @@ from bv_search.heads.copies import Copies, count_all, weights_bytes
 from bv_search.heads.inputs import Inputs, Standard, share_inputs
 from bv_search.scan.capacity import pack_capacity
 from bv_search.scan.checks import Check
-from bv_search.scan.climb import constant_answers, solve_heads
 from bv_search.scan.course import Course
 from bv_search.scan.finale import train_out
 from bv_search.scan.folds import Folds
 from bv_search.scan.judge import FoldJudge, Judge, RoleJudge, Verdict
+from bv_search.scan.ladder_solver import constant_answers, solve_heads
 from bv_search.scan.memory import prepare_memory
 from bv_search.scan.outcome import (
     Diverged,

@@ -18,7 +18,7 @@ from bv_search.tune.packing import (
     GOES_ON,
     SCORING,
     TRIAL,
-    Climb,
+    LadderSolve,
     News,
     Order,
     Packer,
@@ -61,7 +61,7 @@ class Dispatcher:
         self._halted: dict[str, str] = {}
         self._failed: set[str] = set()
         self._orphaned: Counter[str] = Counter()
-        self._climbs: list[Climb] = []  # that wait for an idle worker
+        self._solves: list[LadderSolve] = []  # that wait for an idle worker
 
     def recall(self, past: Past) -> None:
         """A trial of an earlier session: what its head was worth, where it stands, whether it is over."""
@@ -94,12 +94,12 @@ class Dispatcher:
         del self._orphaned[trial]
         self._wait(trial)
 
-    def climb(self, rungs: Sequence[LadderRung]) -> None:
+    def solve_ladder(self, rungs: Sequence[LadderRung]) -> None:
         """Have the rungs solved, beside whatever else comes first."""
         heads = tuple(Start(trial=rung.trial, config=rung.config) for rung in rungs)
         self._configs |= {head.trial: head.config for head in heads}
-        self._climbs.append(Climb(heads=heads))
-        self._send_climbs()
+        self._solves.append(LadderSolve(heads=heads))
+        self._send_solves()
 
     def fail(self, trial: str, reason: str) -> None:
         if trial not in self._failed:
@@ -135,7 +135,7 @@ class Dispatcher:
 
     def dispatch(self, *, all_are_in: bool) -> None:
         """Begin a round, once no more heads can come, and none is on its way."""
-        self._send_climbs()
+        self._send_solves()
         if self._budget.is_spent:
             return
         if all_are_in and self._round.is_in and (orders := self._packer.next_round(self._workers.size)):
@@ -147,8 +147,8 @@ class Dispatcher:
         """Wait for the segments under way: what they learned is not thrown away."""
         if self._budget.reason is not None:
             self._progress.say(f"the search ends: {self._budget.reason}; heads are scored as they are")
-        while self._workers.running or self._climbs:
-            self._send_climbs()
+        while self._workers.running or self._solves:
+            self._send_solves()
             self.collect(wait=None)
         if not self._round.is_in:
             self._round.give_up()
@@ -161,8 +161,8 @@ class Dispatcher:
         """
         news: dict[str, News] = {}
         for end in self._workers.finished(wait=wait):
-            if isinstance(end.call.about, Climb):
-                self._climbed(end.call.about, end.result)
+            if isinstance(end.call.about, LadderSolve):
+                self._solved(end.call.about, end.result)
                 continue
             if isinstance(end.result, LostCall):
                 self._lost(end.call.about, end.result)
@@ -213,22 +213,22 @@ class Dispatcher:
             if isinstance(final, Diverged):
                 self._has_failed(final.trial)
 
-    def _send_climbs(self) -> None:
-        while self._climbs and self._workers.idle:
-            climb = self._climbs.pop()
-            self._workers.submit(Call(method="solve", arguments=(climb.heads,), about=climb))
+    def _send_solves(self) -> None:
+        while self._solves and self._workers.idle:
+            solve = self._solves.pop()
+            self._workers.submit(Call(method="solve", arguments=(solve.heads,), about=solve))
 
-    def _climbed(self, climb: Climb, result: list[Final | Diverged] | LostCall) -> None:
+    def _solved(self, solve: LadderSolve, result: list[Final | Diverged] | LostCall) -> None:
         """A worker that died was not to blame the first time."""
         if not isinstance(result, LostCall):
             self._record_finals(result)
             for final in result:
                 if isinstance(final, Final):
                     self._budget.hear(final.trial, final.select.score)
-        elif result.worker_died and climb.losses + 1 < ATTEMPTS:
-            self._climbs.append(replace(climb, losses=climb.losses + 1))
+        elif result.worker_died and solve.losses + 1 < ATTEMPTS:
+            self._solves.append(replace(solve, losses=solve.losses + 1))
         else:
-            for head in climb.heads:
+            for head in solve.heads:
                 self.fail(head.trial, result.reason)
 
     def _show(self) -> None:

@@ -184,7 +184,7 @@ class Scoring:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Climb:
+class LadderSolve:
     """Rungs of the ladder that are solved together."""
 
     heads: tuple[Start, ...]

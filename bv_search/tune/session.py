@@ -79,7 +79,7 @@ class Session:
         past = self._complete_round()
         trials = Trials(study=self.study, past=past, told=self._told)
         teach(self._searcher, past)
-        self._climb(trials)
+        self._solve_ladder(trials)
         if not self.budget.is_spent and trials.is_any_left:
             searcher = RaySearcher(
                 self._searcher,
@@ -106,7 +106,7 @@ class Session:
         )
         return read_past(run.events())
 
-    def _climb(self, trials: Trials) -> None:
+    def _solve_ladder(self, trials: Trials) -> None:
         """Begin with the rungs that need no training; the first pack is put together meanwhile."""
         begun = {past.trial for past in trials.past}
         solved = [rung for rung in trials.rungs if rung.is_solved]
@@ -114,7 +114,7 @@ class Session:
             if rung.trial not in begun:
                 self.recorder.suggested(rung.trial, rung.to_json(), rung.rung)
         if solved:
-            self._dispatcher.climb(solved)
+            self._dispatcher.solve_ladder(solved)
 
     def _play_finale(self) -> None:
         finale = Finale(workers=self.workers, recorder=self.recorder, progress=self.progress)

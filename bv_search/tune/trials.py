@@ -58,7 +58,7 @@ class Trials:
 
     @cached_property
     def rungs(self) -> list[LadderRung]:
-        """Those that are still to be climbed."""
+        """Those that are not solved or trained yet."""
         done = {past.trial for past in self.past if past.finished}
         return [rung for rung in rungs_of(head_shape(self.study.store)) if rung.trial not in done]
 

@@ -13,8 +13,8 @@ from torch import Tensor
 from bv_search.heads.copies import part_tensors
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
-from bv_search.scan.climb import constant_answers
 from bv_search.scan.finale import train_out
+from bv_search.scan.ladder_solver import constant_answers
 from bv_search.scan.outcome import Diverged, Finalist, FinalistResult, Finished
 from bv_search.scan.rows import open_rows
 from bv_search.scan.scanner import Scanner

@@ -320,7 +320,7 @@ def test_a_diverged_rung_fails_alone() -> None:
     finals = [lost if trial == "probe-0" else final_of(trial) for trial in LADDER]
     workers, recorder = Workers(finals), Recorder()
     dispatcher = dispatcher_of(workers, recorder)
-    dispatcher.climb(list(rungs_of(SHAPE)))
+    dispatcher.solve_ladder(list(rungs_of(SHAPE)))
     dispatcher.drain()
 
     assert [call.method for call in workers.calls] == ["solve"]
@@ -328,21 +328,21 @@ def test_a_diverged_rung_fails_alone() -> None:
     assert recorder.statuses == {trial: "done" for trial in LADDER if trial != "probe-0"}
 
 
-def test_the_ladder_is_climbed_again_by_the_worker_that_follows_one_that_died() -> None:
+def test_the_ladder_is_solved_again_by_the_worker_that_follows_one_that_died() -> None:
     died = LostCall(reason="gone", worker_died=True)
     workers, recorder = Workers(died, [final_of(trial) for trial in LADDER]), Recorder()
     dispatcher = dispatcher_of(workers, recorder)
-    dispatcher.climb(list(rungs_of(SHAPE)))
+    dispatcher.solve_ladder(list(rungs_of(SHAPE)))
     dispatcher.drain()
 
     assert [call.method for call in workers.calls] == ["solve", "solve"]
     assert recorder.statuses == dict.fromkeys(LADDER, "done")
 
 
-def test_the_next_segment_waits_for_a_ladder_that_is_climbed_again() -> None:
+def test_the_next_segment_waits_for_a_ladder_that_is_solved_again() -> None:
     workers, recorder = Workers(LostCall(reason="gone", worker_died=True), []), Recorder()
     dispatcher = dispatcher_of(workers, recorder)
-    dispatcher.climb(list(rungs_of(SHAPE)))
+    dispatcher.solve_ladder(list(rungs_of(SHAPE)))
     dispatcher.park("a", CONFIG)
     for _ in range(3):
         dispatcher.collect()
@@ -355,16 +355,16 @@ def test_a_ladder_that_kills_its_workers_fails() -> None:
     died = LostCall(reason="its scan worker died", worker_died=True)
     workers, recorder = Workers(died, died), Recorder()
     dispatcher = dispatcher_of(workers, recorder)
-    dispatcher.climb(list(rungs_of(SHAPE)))
+    dispatcher.solve_ladder(list(rungs_of(SHAPE)))
     dispatcher.drain()
 
     assert recorder.failures == dict.fromkeys(LADDER, "its scan worker died")
 
 
-def test_a_ladder_that_cannot_be_climbed_says_why() -> None:
+def test_a_ladder_that_cannot_be_solved_says_why() -> None:
     workers, recorder = Workers(LostCall(reason="a bug", worker_died=False)), Recorder()
     dispatcher = dispatcher_of(workers, recorder)
-    dispatcher.climb(list(rungs_of(SHAPE)))
+    dispatcher.solve_ladder(list(rungs_of(SHAPE)))
     dispatcher.drain()
 
     assert recorder.failures == dict.fromkeys(LADDER, "a bug")

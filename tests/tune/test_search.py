@@ -132,7 +132,7 @@ def test_a_run_goes_on_from_its_journal(small_space: str, class_store: Store, tm
     assert resumed.study.trials == 6
     judged = [len(record.curve) for record in searched(resumed)]
     assert judged == [1] * 6, "the scheduler of a run is the one that it was begun with: no rungs"
-    assert len(ladder(resumed)) == LAYERS + 2, "the ladder is climbed once"
+    assert len(ladder(resumed)) == LAYERS + 2, "the ladder is solved once"
 
 
 @pytest.mark.parametrize(("lines", "folds"), [(13, 1), (27, 3)])
@@ -387,7 +387,7 @@ def test_a_search_of_which_nothing_is_left_says_what_to_do(
     space.write_text("space: {head: {kind: adapter, size: {choice: [2, 4]}}, learning_rate: 1.0e+30}")
     monkeypatch.setattr(
         Dispatcher,
-        "climb",
+        "solve_ladder",
         lambda ours, rungs: [ours.fail(rung.trial, "a bug") for rung in rungs],
     )
 

@@ -17,10 +17,10 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from bv_search.heads.config import ConstantHead, LinearHead
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
-from bv_search.scan import climb as module
+from bv_search.scan import ladder_solver as module
 from bv_search.scan.batch import widen
-from bv_search.scan.climb import solve_heads
 from bv_search.scan.ladder import LadderRung, rungs_of
+from bv_search.scan.ladder_solver import solve_heads
 from bv_search.scan.outcome import Diverged, Final, Start
 from bv_search.scan.probe import PENALTIES, Lesson, Probe, fit_probes
 from bv_search.scan.rows import is_one_token
@@ -54,7 +54,7 @@ def rungs(scanner: Scanner) -> list[LadderRung]:
     return [rung for rung in rungs_of(scanner.shape) if rung.is_solved]
 
 
-def climb(scanner: Scanner) -> dict[str, Final]:
+def solve_ladder(scanner: Scanner) -> dict[str, Final]:
     starts = [Start(trial=rung.trial, config=rung.config) for rung in rungs(scanner)]
     finals = scanner.solve(starts)
     assert [final.trial for final in finals] == [start.trial for start in starts]
@@ -89,7 +89,7 @@ def firsts(split: StoreSplit, standard: Standard) -> np.ndarray:
 def test_a_final_is_what_its_weights_say_on_both_roles(stores: dict[str, Store], where: str) -> None:
     store = stores[where]
     scanner = Scanner(store.path)
-    finals = climb(scanner)
+    finals = solve_ladder(scanner)
     assert list(finals) == ["majority", *(f"probe-{n}" for n in range(LAYERS)), "probe-all"]
     for rung in rungs(scanner):
         final = finals[rung.trial]
@@ -164,7 +164,7 @@ def test_the_constant_of_spans_is_solved_alone(tmp_path: Path) -> None:
     store = make_span_store(tmp_path / "spans")
     scanner = Scanner(store.path)
     assert [rung.trial for rung in rungs(scanner)] == ["majority"]
-    (final,) = climb(scanner).values()
+    (final,) = solve_ladder(scanner).values()
     assert not load(final.weights)["bias_C"].any()
     assert final.parameters == 2
     assert [len(logits) for logits in final.report.logits] == store.split("dev").lengths.tolist()
@@ -190,7 +190,7 @@ def test_of_many_rows_the_first_ones_are_learned_from_and_judged_on(
         return fit_probes(lesson, judge, **more)
 
     monkeypatch.setattr(module, "fit_probes", watched)
-    finals = climb(scanner)
+    finals = solve_ladder(scanner)
 
     assert taken == [(few, few)] * (LAYERS + 1)
     assert not torch.allclose(load(finals["probe-all"].weights)["bias_C"], all_rows)
@@ -324,7 +324,7 @@ def test_a_probe_of_folds_knows_nothing_of_its_own(stores: dict[str, Store], whe
     labels_ND = data.labels_ND.copy()
     labels_ND[data.folds.of_N == 1] = 1.0 - labels_ND[data.folds.of_N == 1]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("bv_search.scan.climb.fit_probes", partial(fit_probes, penalties=(10.0,)))
+        patch.setattr("bv_search.scan.ladder_solver.fit_probes", partial(fit_probes, penalties=(10.0,)))
         solve_heads(others, data)
         solve_heads(changed, replace(data, labels_ND=labels_ND))
     for one, other in zip(others, changed, strict=True):

@@ -1,4 +1,4 @@
-"""Climbing the ladder: heads whose best weights can be solved for, instead of trained.
+"""The rungs of the ladder whose best weights can be solved for, instead of trained.
 
 N rows, L channels, H width, F features of a probe, K copies, C outputs.
 """
