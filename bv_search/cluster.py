@@ -11,7 +11,7 @@ from typing import Any
 
 from bv_search.command import CALM_THREADS, signals_held
 from bv_search.errors import BvError, UserError
-from bv_search.knock import knock, knock_grpc
+from bv_search.ping import ping, ping_grpc
 
 SETTINGS = {
     **CALM_THREADS,
@@ -104,7 +104,7 @@ def _join(address: str) -> None:
 
     try:
         place = _find_cluster() if address == "auto" else address
-        _knock(place)
+        _ping(place)
         ray.init(place, logging_level=logging.ERROR, log_to_driver=False)
     except (OSError, RuntimeError, ValueError) as error:  # nobody there; another version of Ray; no address
         raise UserError(
@@ -126,12 +126,12 @@ def _find_cluster() -> str:
     return str(found)
 
 
-def _knock(address: str) -> None:
+def _ping(address: str) -> None:
     """Ray asks for minutes where nobody answers."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdecimal() and "/" not in host:
         # with TLS the first word is another
-        greet = knock if os.environ.get("RAY_USE_TLS", "0") not in ("", "0") else knock_grpc
+        greet = ping if os.environ.get("RAY_USE_TLS", "0") not in ("", "0") else ping_grpc
         greet(host.strip("[]"), int(port))
 
 

@@ -1,4 +1,4 @@
-"""Adam with decoupled weight decay, for all copies of heads in a team.
+"""Adam with decoupled weight decay, for all copies of heads in a pack.
 
 Written here because each has its own rate, decay, batch and count of steps: torch's optimisers
 would take a group, and so a kernel launch, per head.

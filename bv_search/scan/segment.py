@@ -23,9 +23,9 @@ from bv_search.scan.judge import Judge, Verdict
 from bv_search.scan.lanes import Lanes
 from bv_search.scan.learner import Learner, LearningCopy
 from bv_search.scan.outcome import Diverged
+from bv_search.scan.pack_trainer import PackTrainer
 from bv_search.scan.rows import Rows, RowsInMemory
 from bv_search.scan.state import HeadState
-from bv_search.scan.team import Team
 from bv_search.tasks.task import Kind
 
 SETTLING = 16  # micro-batches; 64 gave the same scores
@@ -117,38 +117,40 @@ class _Training:
         copies = [copy for learner in self._learners for copy in learner.copies]
         position, live = self._learners[0].position, list(self._learners)
         with Lanes([copy.head for copy in copies], self._data.rows.device) as lanes:
-            teams = [Team([copies[k] for k in group], self._data.kind) for group in lanes.groups]
+            trainers = [PackTrainer([copies[k] for k in group], self._data.kind) for group in lanes.groups]
             while position < stop and live:
                 until = min(stop, *(learner.course.next_border(position) for learner in live))
-                lost = self._learn(lanes, teams, position, until)
+                lost = self._learn(lanes, trainers, position, until)
                 diverged += [_diverged(learner) for learner in live if lost.intersection(learner.copies)]
-                live = _leave(live, {each.trial for each in diverged}, teams)
+                live = _leave(live, {each.trial for each in diverged}, trainers)
                 position = until if self._end > time.monotonic() else stop  # no more where the time is up
-                live = _leave(live, self._arrive(live, until, is_last=position == stop), teams)
+                live = _leave(live, self._arrive(live, until, is_last=position == stop), trainers)
         return diverged
 
-    def _learn(self, lanes: Lanes, teams: Sequence[Team], start: int, stop: int) -> set[LearningCopy]:
+    def _learn(
+        self, lanes: Lanes, trainers: Sequence[PackTrainer], start: int, stop: int
+    ) -> set[LearningCopy]:
         """All lanes at a batch that was read for them all, or each at its own, where rows are in memory."""
         rows, end = self._data.rows, _End(self._end)
         if isinstance(rows, RowsInMemory):
             work = partial(self._learn_alone, start=start, stop=stop, end=end)
-            return set(chain.from_iterable(lanes.run(work, teams)))
+            return set(chain.from_iterable(lanes.run(work, trainers)))
         lost: set[LearningCopy] = set()
         for number, batch in enumerate(rows.stretch(self._rows, start, stop, self._batch)):
-            if end.is_before(number) or all(team.is_empty for team in teams):
+            if end.is_before(number) or all(trainer.is_empty for trainer in trainers):
                 break
             learn = methodcaller("learn", batch, self._labels(batch), self._folds(batch))
-            lost.update(chain.from_iterable(lanes.run(learn, teams)))
+            lost.update(chain.from_iterable(lanes.run(learn, trainers)))
         return lost
 
-    def _learn_alone(self, team: Team, *, start: int, stop: int, end: "_End") -> list[LearningCopy]:
+    def _learn_alone(self, trainer: PackTrainer, *, start: int, stop: int, end: "_End") -> list[LearningCopy]:
         lost: list[LearningCopy] = []
         begun = self._learners[0].course.last_border(start)
         stretch = self._data.rows.stretch(self._rows, start, stop, self._batch, begun=begun)
         for number, batch in enumerate(stretch):
-            if team.is_empty or end.is_before(number):
+            if trainer.is_empty or end.is_before(number):
                 break
-            lost += team.learn(batch, self._labels(batch), self._folds(batch))
+            lost += trainer.learn(batch, self._labels(batch), self._folds(batch))
         return lost
 
     def _labels(self, batch: Batch) -> torch.Tensor:
@@ -218,12 +220,14 @@ class _End:
             return self._last is not None and batch > self._last
 
 
-def _leave(live: Sequence[Learner], trials: Collection[str], teams: Sequence[Team]) -> list[Learner]:
+def _leave(
+    live: Sequence[Learner], trials: Collection[str], trainers: Sequence[PackTrainer]
+) -> list[Learner]:
     """Those that go on."""
     gone = {copy for learner in live if learner.trial in trials for copy in learner.copies}
     if gone:
-        for team in teams:
-            team.dismiss(gone)
+        for trainer in trainers:
+            trainer.dismiss(gone)
     return [learner for learner in live if learner.trial not in trials]
 
 

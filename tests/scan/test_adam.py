@@ -1,4 +1,4 @@
-"""The optimiser of a team is torch's AdamW, for each head by itself."""
+"""The optimiser of a pack is torch's AdamW, for each head by itself."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -161,13 +161,13 @@ def test_an_optimiser_that_is_made_anew_goes_on_where_the_last_one_was() -> None
 
 
 def test_the_tensors_of_a_team_stand_in_one_memory() -> None:
-    team = [learning(AdapterHead(size=5)), learning(PoolingHead())]
-    adam = Adam(team)
-    look(team, seed=0)
-    adam.step(team)
+    copies = [learning(AdapterHead(size=5)), learning(PoolingHead())]
+    adam = Adam(copies)
+    look(copies, seed=0)
+    adam.step(copies)
 
     for kind in ("parameters", "mean", "square"):
-        tensors: list[Tensor] = [tensor for each in team for tensor in getattr(each, kind)]
+        tensors: list[Tensor] = [tensor for each in copies for tensor in getattr(each, kind)]
         assert len({tensor.untyped_storage().data_ptr() for tensor in tensors}) == 1
-    gradients = [parameter.grad for each in team for parameter in each.parameters]
+    gradients = [parameter.grad for each in copies for parameter in each.parameters]
     assert len({gradient.untyped_storage().data_ptr() for gradient in gradients if gradient is not None}) == 1
