@@ -311,7 +311,7 @@ def probe_of(data: TrainingData, x_NF: np.ndarray, learned_N: np.ndarray, number
         outputs=data.rows.split.store.task.outputs,
     )
     later = count()
-    (probe,) = fit_probes(lesson, lambda _: (next(later), 0.0), penalties=PENALTIES[: number + 1])
+    (probe,) = fit_probes(lesson, lambda _: (score := next(later), -score), penalties=PENALTIES[: number + 1])
     return probe
 
 
