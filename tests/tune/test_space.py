@@ -160,7 +160,7 @@ def test_corners_show_every_option_and_bound() -> None:
 
 @pytest.mark.parametrize(("one_token", "batch"), [(False, 32), (True, 256)])
 def test_an_automatic_batch_fits_the_store(one_token: bool, batch: int) -> None:
-    document = {
+    document: dict[str, Any] = {
         "space": {"head": HEAD, "learning_rate": {"uniform": [0.1, 0.2]}, "batch": "auto"},
         "start": [
             {"head": HEAD, "learning_rate": 0.1, "batch": "auto"},
