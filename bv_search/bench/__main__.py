@@ -12,6 +12,7 @@ EXAMPLES = """
   bv-search bench scan --store stores/squad                            one pass for a pack of heads
   bv-search bench tune --store stores/squad --heads 32                the whole search, with packs and without
   bv-search bench probe --store stores/mrpc                           a search against scikit-learn and a loop
+  bv-search bench precision --store stores/mrpc --heads 30            what products of 16 bits cost
   bv-search bench seeds --store stores/mrpc --rounds 20               what holds for another seed
   bv-search bench search --store stores/mrpc --space grid.yaml --table mrpc.parquet    trains a table
   bv-search bench search --table mrpc.parquet stsb.parquet --threads 2                 searches on tables
@@ -22,6 +23,7 @@ BENCHMARKS = {
     "scan": "training a pack of heads against one head after another",
     "tune": "the whole command with packs of heads against one head at a time",
     "probe": "a search against scikit-learn's linear models and an adapter in a PyTorch loop",
+    "precision": "scores of heads that learn by products of 16 bits, against those of 32",
     "seeds": "whether a search with another seed finds what one announced, with folds and without",
     "search": "searchers, schedulers and generations against random search, on tables of trained heads",
     "extract": "extraction against a bare forward loop over the same batches",
@@ -36,7 +38,9 @@ GENERATIONS = (1, 4, 8, 16, 32)
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("benchmark", choices=sorted(BENCHMARKS), help="what to measure")
     parser.add_argument(
-        "--rounds", type=positive_int, help=f"every arm once in each (default: {ROUNDS}; probe: 1)"
+        "--rounds",
+        type=positive_int,
+        help=f"every arm once in each; of precision, a seed each (default: {ROUNDS}; probe: 1)",
     )
     extract = parser.add_argument_group("extract")
     extract.add_argument("--task", default="squad2-span", help="whose windows (default: %(default)s)")
@@ -45,24 +49,26 @@ def add_arguments(parser: ArgumentParser) -> None:
     extract.add_argument("--batch-tokens", type=positive_int, help="of one forward pass (default: 1024)")
     passes = parser.add_argument_group("extract, scan")
     passes.add_argument("--windows", type=positive_int, default=480, help="of a round (default: %(default)s)")
-    threads = parser.add_argument_group("extract, scan, probe, search")
+    threads = parser.add_argument_group("extract, scan, probe, precision, search")
     threads.add_argument(
         "--threads",
         type=positive_int,
         default=1,
         help="a whole search has them all; processes of replays (default: %(default)s)",
     )
-    scan = parser.add_argument_group("scan, tune, search")
+    scan = parser.add_argument_group("scan, tune, precision, search")
     scan.add_argument("--heads", type=positive_int, default=32, help="of a pack (default: %(default)s)")
     probe = parser.add_argument_group("probe, seeds")
     probe.add_argument("--trials", type=positive_int, default=32, help="of a search (default: %(default)s)")
-    store = parser.add_argument_group("store, scan, tune, probe, seeds, search")
+    store = parser.add_argument_group("store, scan, tune, probe, precision, seeds, search")
     store.add_argument(
         "--store", metavar="STORE", help="for scan, of a span task (default for store: a synthetic one)"
     )
     search = parser.add_argument_group("search")
     search.add_argument("--table", nargs="+", metavar="FILE", help="of trained heads; --store makes one")
-    search.add_argument("--space", metavar="SPACE", help="of a table that is trained, of choices alone")
+    search.add_argument(
+        "--space", metavar="SPACE", help="of a table that is trained, of choices alone; of heads"
+    )
     search.add_argument(
         "--seeds", type=positive_int, default=50, help="of each way to search (default: %(default)s)"
     )
