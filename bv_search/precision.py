@@ -4,7 +4,7 @@ Weights, optimisers, losses, statistics and sums have 32 bits everywhere. Free o
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,7 +31,13 @@ class PrecisionChoice:
         return f"precision: {self.precision} ({self.why})"
 
 
-def choose_precision(asked: str, device: "torch.device", multiply: Multiply | None = None) -> PrecisionChoice:
+def choose_precision(
+    asked: str,
+    device: "torch.device",
+    multiply: Multiply | None = None,
+    *,
+    among: Sequence[str] = (BFLOAT16, FLOAT16),
+) -> PrecisionChoice:
     """What is asked for; `auto` measures a product, torch's own unless told. It takes a few milliseconds.
 
     bfloat16 comes first: it has the range of float32.
@@ -39,7 +45,7 @@ def choose_precision(asked: str, device: "torch.device", multiply: Multiply | No
     if asked != AUTO:
         return PrecisionChoice(precision=asked, why="as asked for")
     wide = _seconds(FLOAT32, device, multiply)
-    for precision in (BFLOAT16, FLOAT16) if device.type == "cuda" else (BFLOAT16,):
+    for precision in among if device.type == "cuda" else (BFLOAT16,):
         gain = wide / _seconds(precision, device, multiply)
         why = f"products of {precision} are {gain:.1f} times as fast as those of float32 here"
         if gain >= GAIN:

@@ -7,7 +7,8 @@ from bv_search.command import build_parser
 
 COMMON = {"--help", "--json", "--quiet"}
 OPTIONS = {
-    "finetune": "--batch --data --device --encoder --fractions --learning-rate --out --seed --task",
+    "finetune": "--batch --data --device --encoder --fractions --learning-rate --out --precision --seed "
+    "--task",
     "extract": "--batch-tokens --block-bytes --data --dtype --encoder --format --layers --out --precision "
     "--repair --seed --task --threads --tokens --workers",
     "tune": "--data --data-fraction --dry-run --finalists --folds --generation --max-parameters --memory "

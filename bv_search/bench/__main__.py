@@ -8,6 +8,7 @@ from bv_search.command import Command, Progress, Result, main, positive_int
 
 EXAMPLES = """
   bv-search bench extract --encoder stages/squad/0.3 --data squad/    extraction against a bare forward loop
+  bv-search bench finetune --encoder ./my-encoder --data squad/       fine-tuning against a padded loop
   bv-search bench store                                               reading against pread and HDF5
   bv-search bench scan --store stores/squad                            one pass for a pack of heads
   bv-search bench tune --store stores/squad --heads 32                the whole search, with packs and without
@@ -26,6 +27,7 @@ BENCHMARKS = {
     "precision": "scores of heads that learn by products of 16 bits, against those of 32",
     "seeds": "whether a search with another seed finds what one announced, with folds and without",
     "search": "searchers, schedulers and generations against random search, on tables of trained heads",
+    "finetune": "fine-tuning against a loop that pads to the task's maximum, in 32 bits",
     "extract": "extraction against a bare forward loop over the same batches",
     "store": "reading a store against pread of its bytes, and against HDF5 in random batches",
 }
@@ -42,14 +44,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=positive_int,
         help=f"every arm once in each; of precision, a seed each (default: {ROUNDS}; probe: 1)",
     )
-    extract = parser.add_argument_group("extract")
+    extract = parser.add_argument_group("extract, finetune")
     extract.add_argument("--task", default="squad2-span", help="whose windows (default: %(default)s)")
     extract.add_argument("--encoder", help="a stage, a transformers folder, or a name on the Hub")
     extract.add_argument("--data", metavar="PATH", help="local folder or file of the task")
     extract.add_argument("--batch-tokens", type=positive_int, help="of one forward pass (default: 1024)")
-    passes = parser.add_argument_group("extract, scan")
+    passes = parser.add_argument_group("extract, finetune, scan")
     passes.add_argument("--windows", type=positive_int, default=480, help="of a round (default: %(default)s)")
-    threads = parser.add_argument_group("extract, scan, probe, precision, search")
+    threads = parser.add_argument_group("extract, finetune, scan, probe, precision, search")
     threads.add_argument(
         "--threads",
         type=positive_int,

@@ -8,17 +8,18 @@ stages/0.3/  config.json model.safetensors tokenizer.json …   as save_pretrain
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from bv_search.document import Count, Number, Positive, Text, check_plain
+from bv_search.document import Count, Number, Positive, Text, check_plain, one_of
 from bv_search.encoder.identity import EncoderIdentity, digest_weights
 from bv_search.errors import EncoderError
 from bv_search.files import decode_at, read_json, write_json
+from bv_search.precision import BFLOAT16, FLOAT32
 
 STAGE_FILE = "stage.json"
 SEEN_FILE = "seen.parquet"
@@ -46,6 +47,7 @@ class Stage:
     metrics: Mapping[str, Mapping[str, float]]  # by role, select and report; empty for stage 0
     interval: tuple[float, float] | None  # 95 % interval of the score on report
     seconds: Number  # of training up to here, evaluation not counted
+    precision: Annotated[str, one_of(FLOAT32, BFLOAT16)] = FLOAT32  # of the matrix products of training
     format_version: int = FORMAT_VERSION
 
     def to_json(self) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from bv_search.encoder.batches import Indices, TrainingPlan, read_tokens
 from bv_search.encoder.encoder import autocast, logits_of, pad_batch
 from bv_search.encoder.loss import LOSSES
 from bv_search.errors import EncoderError
+from bv_search.precision import FLOAT32, dtype_of
 from bv_search.tasks.task import Task
 
 WARMUP_EPOCHS, WARMUP_STEPS = 0.1, 100  # whichever is shorter
@@ -32,6 +33,7 @@ class TrainingSettings:
     learning_rate: float = 2e-5  # after warm-up
     batch: int = 8  # windows per step
     seed: int = 0
+    precision: str = FLOAT32  # of matrix products; weights and their optimiser keep 32 bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +63,8 @@ def train(
     model.train()
     for number, chosen in enumerate(plan.batches(until=total), start=1):
         _set_rate(optimiser, settings.learning_rate, number, plan.steps_per_epoch)
-        loss = _do_step(model, batches, optimiser, chosen, seed=_seed_of(settings.seed, number))
+        seed = _seed_of(settings.seed, number)
+        loss = _do_step(model, batches, optimiser, chosen, seed=seed, dtype=dtype_of(settings.precision))
         if not math.isfinite(loss):
             raise EncoderError(
                 f"fine-tuning diverged at step {number}",
@@ -110,12 +113,13 @@ def _do_step(
     chosen: Indices,
     *,
     seed: int,
+    dtype: torch.dtype,
 ) -> float:
     inputs, labels = batches.read(chosen)
     cuda = [model.device] if model.device.type == "cuda" else []
     with torch.random.fork_rng(devices=cuda):
         torch.manual_seed(seed)
-        with autocast(model.device, _precision(model.device)):
+        with autocast(model.device, dtype):
             output = model(**inputs, return_dict=True)
         logits = logits_of(output, batches.task).float()
     loss = LOSSES[batches.task.kind](logits, labels, inputs["attention_mask"])
@@ -124,11 +128,6 @@ def _do_step(
     torch.nn.utils.clip_grad_norm_(model.parameters(), GRADIENT_NORM)
     optimiser.step()
     return float(loss.detach())
-
-
-def _precision(device: torch.device) -> torch.dtype | None:
-    """bfloat16 where the device is built for it; on a CPU it gains little in the backward pass."""
-    return torch.bfloat16 if device.type == "cuda" and torch.cuda.is_bf16_supported() else None
 
 
 def _build_optimiser(model: PreTrainedModel, settings: TrainingSettings) -> torch.optim.Optimizer:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from bv_search.command import Command, Progress, Result, main, positive_int
 from bv_search.finetune import finetuning
-from bv_search.finetune.config import FinetuneConfig
+from bv_search.finetune.config import PRECISIONS, FinetuneConfig
+from bv_search.precision import AUTO
 
 EXAMPLES = """
   bv-search finetune --task mrpc --encoder bert-base-uncased --fractions 0.3,1 --out stages/mrpc
@@ -41,6 +42,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--batch", type=positive_int, default=8, help="windows per step (default: %(default)s)"
     )
     parser.add_argument("--device", default="auto", help="auto, cpu or cuda (default: %(default)s)")
+    parser.add_argument(
+        "--precision",
+        default=AUTO,
+        choices=PRECISIONS,
+        help="of matrix products (default: 16 bits where the machine is faster at them)",
+    )
 
 
 def fractions(text: str) -> tuple[float, ...]:
@@ -63,6 +70,7 @@ def run_command(args: Namespace, progress: Progress) -> Result:
         learning_rate=args.learning_rate,
         batch=args.batch,
         device=args.device,
+        precision=args.precision,
     )
     stages = finetuning.run(config, progress)
     return Result(

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bv_search.encoder.stage import stage_name
-from bv_search.errors import UserError
+from bv_search.errors import UnknownName, UserError
+from bv_search.precision import AUTO, BFLOAT16, FLOAT32
+
+PRECISIONS = (AUTO, FLOAT32, BFLOAT16)
+"""float16 is none: gradients of an encoder would fall below its smallest number."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +25,7 @@ class FinetuneConfig:
     learning_rate: float = 2e-5
     batch: int = 8  # windows per step
     device: str = "auto"
+    precision: str = AUTO  # of matrix products; auto: as the folder's stages have it, else the faster one
 
     @property
     def marks(self) -> tuple[float, ...]:
@@ -39,6 +44,8 @@ class FinetuneConfig:
             raise UserError(
                 "the learning rate is wrong", expected="a number above 0", found=self.learning_rate
             )
+        if self.precision not in PRECISIONS:
+            raise UnknownName("precision", self.precision, PRECISIONS)
         if self.batch < 1:
             raise UserError("the batch is wrong", expected="at least 1 window", found=self.batch)
         if self.seed < 0:

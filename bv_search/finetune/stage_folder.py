@@ -36,6 +36,7 @@ class StageSettings:
     seed: int
     learning_rate: float
     batch: int
+    precision: str
 
     def differences(self, stage: Stage) -> list[str]:
         found = {
@@ -45,9 +46,10 @@ class StageSettings:
             "seed": stage.seed,
             "learning_rate": stage.learning_rate,
             "batch": stage.batch,
+            "precision": stage.precision,
         }
         names = [name for name, value in found.items() if value != getattr(self, name)]
-        plain = {"seed", "learning_rate", "batch"}
+        plain = {"seed", "learning_rate", "batch", "precision"}
         return [f"{name} {found[name]}" if name in plain else f"another {name}" for name in names]
 
 
@@ -68,11 +70,14 @@ def check_output(out: Path) -> None:
             )
 
 
+def read_stages(folder: Path) -> dict[Path, Stage]:
+    children = sorted(folder.iterdir()) if folder.exists() else []
+    return {child: read_stage(child) for child in children if is_stage(child)}
+
+
 def find_kept(config: FinetuneConfig, settings: StageSettings) -> dict[float, SavedStage]:
     """The asked stages that are there already; every stage in the folder must have these settings."""
-    if not config.out.exists():
-        return {}
-    stages = {child: read_stage(child) for child in sorted(config.out.iterdir()) if is_stage(child)}
+    stages = read_stages(config.out)
     for path, stage in stages.items():
         differences = settings.differences(stage)
         if differences:

@@ -25,7 +25,8 @@ from bv_search.encoder.training import Step, TrainingSettings, train
 from bv_search.errors import EncoderError
 from bv_search.files import folder_being_made
 from bv_search.finetune.config import FinetuneConfig
-from bv_search.finetune.stage_folder import SavedStage, StageSettings, find_kept, stages_locked
+from bv_search.finetune.stage_folder import SavedStage, StageSettings, find_kept, read_stages, stages_locked
+from bv_search.precision import AUTO, BFLOAT16, PrecisionChoice, choose_precision
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Dataset, Role
@@ -54,6 +55,9 @@ def finetune(config: FinetuneConfig, task: Task) -> Iterator[Event]:
     for doubt in dataset.doubts:
         yield Progressed(text=doubt, stays=True)
     with stages_locked(config.out):
+        precision = _choose_precision(config, device)
+        yield Progressed(text=str(precision), stays=True)
+        config = replace(config, precision=precision.precision)
         kept = find_kept(config, _settings_of(config, task, identity, dataset))
         for saved in kept.values():
             yield Progressed(text=f"stage {saved.path} is there already: kept", stays=True)
@@ -89,7 +93,16 @@ def _settings_of(
         seed=config.seed,
         learning_rate=config.learning_rate,
         batch=config.batch,
+        precision=config.precision,
     )
+
+
+def _choose_precision(config: FinetuneConfig, device: torch.device) -> PrecisionChoice:
+    """As the stages that are there have it: they and the new ones are of one training run."""
+    begun = {stage.precision for stage in read_stages(config.out).values()}
+    if config.precision == AUTO and len(begun) == 1:
+        return PrecisionChoice(precision=begun.pop(), why=f"as of the stages in {config.out}")
+    return choose_precision(config.precision, device, among=(BFLOAT16,))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +147,10 @@ class _Trainer:
 
     def _training(self) -> TrainingSettings:
         return TrainingSettings(
-            learning_rate=self.config.learning_rate, batch=self.config.batch, seed=self.config.seed
+            learning_rate=self.config.learning_rate,
+            batch=self.config.batch,
+            seed=self.config.seed,
+            precision=self.config.precision,
         )
 
     def _windows(self, role: Role, checkpoint: Checkpoint) -> pa.Table:
@@ -148,6 +164,7 @@ class _Trainer:
             seed=self.config.seed,
             learning_rate=self.config.learning_rate,
             batch=self.config.batch,
+            precision=self.config.precision,
             steps=steps,
             rows=rows,
             data=self.dataset.digest,
