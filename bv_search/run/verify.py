@@ -4,23 +4,25 @@
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from bv_search.command import Progress
 from bv_search.errors import RunError
-from bv_search.files import digest_file
+from bv_search.files import RESTORE, digest_file
 from bv_search.run.folder import ENSEMBLE, Run
+from bv_search.store.verify import Damage, Verification, gather_damage
 
 
-@dataclass(frozen=True, kw_only=True)
-class Damage:
-    file: str
-    expected: str
-    found: str
-
-
-def count_files(run: Run) -> int:
-    return sum(1 for _ in noted_files(run)) + (run.path / ENSEMBLE).exists()
+def verify_run(run: Run, progress: Progress) -> Verification:
+    total = sum(1 for _ in noted_files(run)) + (run.path / ENSEMBLE).exists()
+    return Verification(
+        kind="run",
+        place=str(run.path),
+        files=total,
+        damaged=gather_damage(find_damage(run), total, progress),
+        truth="journal",
+        do=f"what is damaged: {RESTORE}",
+    )
 
 
 def find_damage(run: Run) -> Iterator[Damage | None]:

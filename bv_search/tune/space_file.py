@@ -1,17 +1,24 @@
-"""Where search spaces are found: by the name of a shipped one, or by the path of a YAML file."""
+"""Where search spaces are found: by the name of a shipped one, by the path of a YAML file, or at hand."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-import bv_search
 from bv_search.document import Unreadable, load_yaml, read_plain
 from bv_search.errors import SpaceError, UnknownName
 from bv_search.tune.space import Space, parse_space
 
-PACKAGE = Path(bv_search.__file__).parent
+PACKAGE = Path(__file__).resolve().parents[1]
 FOLDERS = (PACKAGE.parent / "search_spaces", PACKAGE / "search_spaces")  # a checkout; an installed wheel
 
 
-def find_space(name: str) -> Space:
+OWN = "own"  # what a space is called that has no file
+
+
+def find_space(name: str | Mapping[str, Any]) -> Space:
+    if not isinstance(name, str):
+        return parse_space(_plain(name), OWN)
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
         path = shipped_spaces().get(name, path)
@@ -23,6 +30,17 @@ def find_space(name: str) -> Space:
 def shipped_spaces() -> dict[str, Path]:
     folder = next((folder for folder in FOLDERS if folder.is_dir()), FOLDERS[0])
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def _plain(space: Mapping[str, Any]) -> dict[str, Any]:
+    """As it would come from a file: a run keeps it as text."""
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(space, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise SpaceError(
+            "holds what no file could", where=OWN, expected="numbers, texts, lists and dicts", found=error
+        ) from error
+    return plain
 
 
 def _read_space(path: Path) -> Space:
