@@ -35,8 +35,30 @@ import pytest  # noqa: E402
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
+RAY = (
+    "api/test_verbs.py",
+    "bench",
+    "contracts/test_searches.py",
+    "demo",
+    "docs/test_python.py",
+    "extract",
+    "finetune",
+    "hostile",
+    "pipeline",
+    "test_cluster.py",
+    "tune",
+)
+"""Where tests start Ray, or processes that do: seconds for each. `--quick` leaves them out."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+    parser.addoption("--quick", action="store_true", help="leave out the tests that start Ray")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    places = {REPOSITORY / "tests" / place for place in RAY}
+    return True if config.getoption("--quick") and collection_path in places else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
