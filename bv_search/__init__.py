@@ -46,7 +46,7 @@ from bv_search.api.verbs import (  # noqa: E402
 )
 
 if TYPE_CHECKING:
-    from bv_search.api.run import Run as Run
+    from bv_search.api.run import AnsweringRun as Run
     from bv_search.errors import BvError as BvError
     from bv_search.errors import DataError as DataError
     from bv_search.errors import EncoderError as EncoderError
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from bv_search.errors import StoreError as StoreError
     from bv_search.errors import UnknownName as UnknownName
     from bv_search.errors import UserError as UserError
-    from bv_search.finetune.shelf import SavedStage as Stage
+    from bv_search.finetune.stage_folder import SavedStage as Stage
     from bv_search.heads.alone import HeadAlone as Head
     from bv_search.model.model import Model as Model
     from bv_search.store.store import Store as Store
@@ -70,8 +70,8 @@ _CLASSES = {  # imported when they are first asked for: with torch, and seconds
     **{name: ("bv_search.errors", name) for name in _ERRORS},
     "Head": ("bv_search.heads.alone", "HeadAlone"),
     "Model": ("bv_search.model.model", "Model"),
-    "Run": ("bv_search.api.run", "Run"),
-    "Stage": ("bv_search.finetune.shelf", "SavedStage"),
+    "Run": ("bv_search.api.run", "AnsweringRun"),
+    "Stage": ("bv_search.finetune.stage_folder", "SavedStage"),
     "Store": ("bv_search.store.store", "Store"),
 }
 

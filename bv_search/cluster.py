@@ -11,7 +11,7 @@ from typing import Any
 
 from bv_search.command import CALM_THREADS, signals_held
 from bv_search.errors import BvError, UserError
-from bv_search.knock import knock, knock_grpc
+from bv_search.ping import ping, ping_grpc
 
 SETTINGS = {
     **CALM_THREADS,
@@ -117,7 +117,7 @@ def _join(address: str) -> None:
 def find_address(address: str) -> str:
     """Of a cluster that answers; an OSError where none does."""
     place = _find_cluster() if address == "auto" else address
-    _knock(place)
+    _ping(place)
     return place
 
 
@@ -131,12 +131,12 @@ def _find_cluster() -> str:
     return str(found)
 
 
-def _knock(address: str) -> None:
+def _ping(address: str) -> None:
     """Ray asks for minutes where nobody answers."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdecimal() and "/" not in host:
         # with TLS the first word is another
-        greet = knock if os.environ.get("RAY_USE_TLS", "0") not in ("", "0") else knock_grpc
+        greet = ping if os.environ.get("RAY_USE_TLS", "0") not in ("", "0") else ping_grpc
         greet(host.strip("[]"), int(port))
 
 

@@ -35,7 +35,7 @@ UNUSABLE = {
     errno.ELOOP: ("links that lead to each other", "give a path that leads somewhere"),
     errno.EROFS: ("a disk that is only read", "choose another place"),
 }
-"""What a place can be at the first look at it, and what to do."""
+"""Path errors that are the user's to fix, and what to do."""
 
 
 class Progress:

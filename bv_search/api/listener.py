@@ -10,7 +10,7 @@ Listener = bool | Callable[[str], object]
 """True: lines on standard error; False: nothing; a function: it is called with each line."""
 
 
-class Told(Progress):
+class CallbackProgress(Progress):
     """Each line to a function."""
 
     def __init__(self, listener: Callable[[str], object]) -> None:
@@ -28,7 +28,7 @@ class Told(Progress):
 def listening(listener: Listener) -> Iterator[Progress]:
     for name, value in CALM_THREADS.items():  # for a torch that is not imported yet
         os.environ.setdefault(name, value)
-    progress = Progress(quiet=not listener) if isinstance(listener, bool) else Told(listener)
+    progress = Progress(quiet=not listener) if isinstance(listener, bool) else CallbackProgress(listener)
     try:
         yield progress
     finally:

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
+from bv_search.model.loading import BEST, ENSEMBLE, SMALLEST, model_of_run
 from bv_search.model.model import Model
-from bv_search.model.source import BEST, ENSEMBLE, SMALLEST, model_of_run
 from bv_search.run import folder
 from bv_search.run.leaderboard import leaderboard_rows
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-class Run(folder.Run):
+class AnsweringRun(folder.Run):
     """What `tune` leaves, or `Run.open("runs/first")`."""
 
     def leaderboard(self) -> "pd.DataFrame":

@@ -23,13 +23,13 @@ from bv_search.api.options import (
 )
 
 if TYPE_CHECKING:
-    from bv_search.api.run import Run
+    from bv_search.api.run import AnsweringRun
     from bv_search.doctor.diagnosis import Diagnosis
     from bv_search.ensemble.result import EnsembleResult
-    from bv_search.finetune.shelf import SavedStage
+    from bv_search.finetune.stage_folder import SavedStage
     from bv_search.predict.predict import PredictResult
     from bv_search.report.report import ReportResult
-    from bv_search.run.folder import Run as AnyRun
+    from bv_search.run.folder import Run
     from bv_search.store.store import Store
     from bv_search.store.verify import Verification
     from bv_search.tune.config import TuneConfig
@@ -76,7 +76,7 @@ def finetune(
     `task` is a name or a YAML file, `encoder` a folder or a name on the Hub, `data` a folder or file (None:
     the Hub), `out` a folder of stages (None: stages/TASK). Stages that are there are not made again.
     """
-    from bv_search.finetune import curve
+    from bv_search.finetune import finetuning
     from bv_search.finetune.config import FinetuneConfig
 
     fractions = tuple(fraction) if isinstance(fraction, Sequence) else (fraction,)
@@ -89,7 +89,7 @@ def finetune(
         **options,
     )
     with listening(progress) as heard:
-        stages = curve.run(config, heard)
+        stages = finetuning.run(config, heard)
     return stages if isinstance(fraction, Sequence) else stages[0]
 
 
@@ -125,7 +125,9 @@ def extract(
     return Store.open(config.out)
 
 
-def tune(store: "Store | Place", *, progress: Listener = True, **options: Unpack[TuneOptions]) -> "Run":
+def tune(
+    store: "Store | Place", *, progress: Listener = True, **options: Unpack[TuneOptions]
+) -> "AnsweringRun":
     """Search for the best head on a store; one pass over the data trains a whole pack of heads.
 
     `space` is the name of a shipped space, a YAML file, or what stands in one as a dict. All else is as in
@@ -138,13 +140,13 @@ def tune(store: "Store | Place", *, progress: Listener = True, **options: Unpack
 
 
 def resume(
-    run: "AnyRun | Place",
+    run: "Run | Place",
     *,
     more: int | None = None,
     store: "Store | Place | None" = None,
     progress: Listener = True,
     **options: Unpack[ResumeOptions],
-) -> "Run":
+) -> "AnsweringRun":
     """Go on with a run that was interrupted, or with `more` trials than it has."""
     from bv_search.tune import search
 
@@ -157,9 +159,7 @@ def resume(
     return _opened(path)
 
 
-def rerun(
-    run: "AnyRun | Place", trial: str, *, memory: int | None = None, progress: Listener = True
-) -> "Rerun":
+def rerun(run: "Run | Place", trial: str, *, memory: int | None = None, progress: Listener = True) -> "Rerun":
     """Train one trial again, and compare it with what the run kept; `.agrees` is the verdict."""
     from bv_search.tune import rerun as again
 
@@ -183,7 +183,7 @@ def dry_run(
 
 
 def ensemble(
-    run: "AnyRun | Place | Sequence[AnyRun | Place]",
+    run: "Run | Place | Sequence[Run | Place]",
     *,
     progress: Listener = True,
     **options: Unpack[EnsembleOptions],
@@ -202,7 +202,7 @@ def ensemble(
 
 
 def report(
-    run: "AnyRun | Place | Sequence[AnyRun | Place]",
+    run: "Run | Place | Sequence[Run | Place]",
     *,
     together: Place | None = None,
     data: Place | None = None,
@@ -220,7 +220,7 @@ def report(
 
 
 def predict(
-    model: "AnyRun | Place",
+    model: "Run | Place",
     *,
     store: "Store | Place | None" = None,
     progress: Listener = True,
@@ -238,7 +238,7 @@ def predict(
         return predicting.run(config, heard)
 
 
-def verify(place: "Store | AnyRun | Place", *, progress: Listener = True) -> "Verification":
+def verify(place: "Store | Run | Place", *, progress: Listener = True) -> "Verification":
     """Every file of a store or a run against its digest; `.ok` is the verdict, `.damaged` the list."""
     from bv_search.verify import verification
 
@@ -254,7 +254,7 @@ def pipeline(
     data: Place | None = None,
     progress: Listener = True,
     **options: Unpack[PipelineOptions],
-) -> "Run":
+) -> "AnsweringRun":
     """All steps from data to a report, as `bv-search run`; what is done already is not done again."""
     from bv_search.pipeline import pipeline as whole
     from bv_search.pipeline.config import PipelineConfig
@@ -266,7 +266,7 @@ def pipeline(
         return _opened(whole.run(config, heard).run.path)
 
 
-def demo(*, progress: Listener = True, **options: Unpack[TuneOptions]) -> "Run":
+def demo(*, progress: Listener = True, **options: Unpack[TuneOptions]) -> "AnsweringRun":
     """A search on text and an encoder that the project makes itself; they are kept in the cache."""
     from bv_search.demo import demonstrate
 
@@ -299,20 +299,20 @@ def _spelt(options: Mapping[str, Any]) -> dict[str, Any]:
     return {**options, "space": str(space)} if isinstance(space, Path) else dict(options)
 
 
-def _opened(path: Path) -> "Run":
-    from bv_search.api.run import Run
+def _opened(path: Path) -> "AnsweringRun":
+    from bv_search.api.run import AnsweringRun
 
-    return Run.open(path)
+    return AnsweringRun.open(path)
 
 
-def _path_of(thing: "Store | AnyRun | Place") -> str:
+def _path_of(thing: "Store | Run | Place") -> str:
     return str(thing) if isinstance(thing, str | Path) else str(thing.path)
 
 
-def _paths_of(runs: "AnyRun | Place | Iterable[AnyRun | Place]") -> tuple[str, ...]:
-    from bv_search.run.folder import Run as AnyRun
+def _paths_of(runs: "Run | Place | Iterable[Run | Place]") -> tuple[str, ...]:
+    from bv_search.run.folder import Run
 
-    if isinstance(runs, str | Path | AnyRun):
+    if isinstance(runs, str | Path | Run):
         return (_path_of(runs),)
     return tuple(map(_path_of, runs))
 

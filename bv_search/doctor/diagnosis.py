@@ -18,7 +18,7 @@ LOW_DISK, LOW_MEMORY = 10e9, 4e9  # bytes
 
 
 @dataclass(frozen=True, kw_only=True)
-class Folder:
+class UsedFolder:
     what: str
     path: str
     writable: bool
@@ -44,7 +44,7 @@ class Diagnosis:
     machine: Machine
     services: tuple[Service, ...]
     proxies: dict[str, str]
-    folders: tuple[Folder, ...]
+    folders: tuple[UsedFolder, ...]
     choices: Choices
 
     @property
@@ -90,10 +90,10 @@ def diagnose(runs: Path = TuneConfig.runs) -> Diagnosis:
 
 def _choose(here: Machine) -> Choices:
     """Asked of those who choose."""
-    from bv_search.extract.survey import survey_hardware
-    from bv_search.tune.share import Share
+    from bv_search.extract.settings import survey_hardware
+    from bv_search.tune.workers import WorkerShare
 
-    share = Share.of_cluster([{"CPU": here.cores, "GPU": len(here.gpus)}], None)
+    share = WorkerShare.of_cluster([{"CPU": here.cores, "GPU": len(here.gpus)}], None)
     hardware = survey_hardware()
     return Choices(
         scan_workers=share.workers,
@@ -109,7 +109,7 @@ def _proxies() -> dict[str, str]:
     return {name: without_secrets(value) for name, value in named.items() if value}
 
 
-def _folders() -> Iterator[Folder]:
+def _folders() -> Iterator[UsedFolder]:
     from huggingface_hub.constants import HF_HUB_CACHE
 
     for what, path, variable in (
@@ -118,7 +118,7 @@ def _folders() -> Iterator[Folder]:
         ("cache", cache_folder(), "BV_CACHE"),
         ("encoders", Path(HF_HUB_CACHE), "HF_HOME"),
     ):
-        yield Folder(what=what, path=str(path), writable=_is_writable(path), named_by=variable)
+        yield UsedFolder(what=what, path=str(path), writable=_is_writable(path), named_by=variable)
 
 
 def _is_writable(folder: Path) -> bool:

@@ -5,7 +5,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from bv_search.command import Command, Progress, Result, main, positive_int
-from bv_search.finetune import curve
+from bv_search.finetune import finetuning
 from bv_search.finetune.config import FinetuneConfig
 
 EXAMPLES = """
@@ -32,15 +32,26 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--data", metavar="PATH", help="local folder or file of the task; without it, from the Hub"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, help="of head, order and dropout (default: %(default)s)"
+        "--seed",
+        type=int,
+        default=FinetuneConfig.seed,
+        help="of head, order and dropout (default: %(default)s)",
     )
     parser.add_argument(
-        "--learning-rate", type=float, default=2e-5, help="constant after warm-up (default: %(default)s)"
+        "--learning-rate",
+        type=float,
+        default=FinetuneConfig.learning_rate,
+        help="constant after warm-up (default: %(default)s)",
     )
     parser.add_argument(
-        "--batch", type=positive_int, default=8, help="windows per step (default: %(default)s)"
+        "--batch",
+        type=positive_int,
+        default=FinetuneConfig.batch,
+        help="windows per step (default: %(default)s)",
     )
-    parser.add_argument("--device", default="auto", help="auto, cpu or cuda (default: %(default)s)")
+    parser.add_argument(
+        "--device", default=FinetuneConfig.device, help="auto, cpu or cuda (default: %(default)s)"
+    )
 
 
 def fractions(text: str) -> tuple[float, ...]:
@@ -64,8 +75,10 @@ def run_command(args: Namespace, progress: Progress) -> Result:
         batch=args.batch,
         device=args.device,
     )
-    stages = curve.run(config, progress)
-    return Result(text="\n".join(curve.describe(saved) for saved in stages), json=curve.to_json(stages))
+    stages = finetuning.run(config, progress)
+    return Result(
+        text="\n".join(finetuning.describe(saved) for saved in stages), json=finetuning.to_json(stages)
+    )
 
 
 COMMAND = Command(

@@ -12,15 +12,15 @@ from bv_search.ensemble import ensemble
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.extract import extraction
 from bv_search.files import check_makeable
-from bv_search.finetune import curve
+from bv_search.finetune import finetuning
+from bv_search.model.loading import is_run, model_of_run
 from bv_search.model.model import Model, is_model
-from bv_search.model.source import is_run, model_of_run
 from bv_search.pipeline.config import MODEL, RUN, STORE, PipelineConfig
 from bv_search.report import report
 from bv_search.report.report import ReportConfig
 from bv_search.run.folder import ENSEMBLE, JOURNAL, REPORT_HTML, Run
 from bv_search.store.layout import MANIFEST
-from bv_search.tune import outcome, search
+from bv_search.tune import search, summary
 from bv_search.tune.study import check_names, load_space
 
 STEPS = 6
@@ -35,7 +35,7 @@ class Done:
     def __str__(self) -> str:
         return "\n".join(
             [
-                outcome.describe(self.run).rpartition("\nnext: ")[0],
+                summary.describe(self.run).rpartition("\nnext: ")[0],
                 f"report: {self.report}",
                 f"model, with its encoder: {self.model}",
                 f"next: bv-search predict {self.model} --data FILE",
@@ -43,7 +43,7 @@ class Done:
         )
 
     def to_json(self) -> dict[str, Any]:
-        found, combined = outcome.to_json(self.run), self.run.ensemble()
+        found, combined = summary.to_json(self.run), self.run.ensemble()
         return {**found, "ensemble": combined, "report": str(self.report), "model": str(self.model)}
 
 
@@ -56,7 +56,7 @@ def run(config: PipelineConfig, progress: Progress) -> Done:
         if not (config.out / STORE / MANIFEST).is_file():
             stack.enter_context(ray_session())  # one for all steps; where all is done, none
         _tell(progress, 1, f"finetune: {config.fraction:g} epochs of {config.encoder}")
-        (stage,) = curve.run(config.finetuning(), progress)
+        (stage,) = finetuning.run(config.finetuning(), progress)
         _tell(progress, 2, "extract: the hidden states of every layer")
         extraction.run(config.extraction(stage.path), progress)
         _tell(progress, 3, f"tune: heads of the space {search_config.begun_space}")

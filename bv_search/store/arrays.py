@@ -23,16 +23,16 @@ from bv_search.store.manifest import EncoderEntry
 from bv_search.store.writer import SplitArrays, write_store
 from bv_search.tasks.classification import ClassificationTask, RegressionTask
 from bv_search.tasks.cut import cut_rows
-from bv_search.tasks.layout import Columns, Layout
+from bv_search.tasks.layout import ColumnNames, Layout
 from bv_search.tasks.own import LONGEST, SHORTEST
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.row import Role, Row, text_key
 from bv_search.tasks.task import Kind, Task
-from bv_search.tasks.window import Windows
+from bv_search.tasks.window import WindowRows
 
 Hidden = np.ndarray | Iterable[np.ndarray]
 Labels = Sequence[Any] | np.ndarray
-LAYOUT = Layout(columns=(Columns(text_a="text", target="label"),))
+LAYOUT = Layout(columns=(ColumnNames(text_a="text", target="label"),))
 
 
 class ArraysOptions(TypedDict, total=False):
@@ -255,7 +255,7 @@ def _role(name: str) -> Role:
 def _index(rows: Sequence[Row], order: np.ndarray, states: States) -> Any:
     chosen = [rows[number] for number in order]
     nothing = [np.zeros(states.tokens(int(number)), np.int32) for number in order]
-    return Windows(
+    return WindowRows(
         ids=[f"{row.id}#0" for row in chosen],
         rows=[row.id for row in chosen],
         keys=[row.key for row in chosen],

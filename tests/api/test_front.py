@@ -49,7 +49,13 @@ def test_each_is_what_it_says() -> None:
 
 
 def test_a_verb_is_a_function_whatever_of_its_package_is_imported() -> None:
-    for module in ("tune.search", "finetune.curve", "extract.extraction", "report.report", "demo.stock"):
+    for module in (
+        "tune.search",
+        "finetune.finetuning",
+        "extract.extraction",
+        "report.report",
+        "demo.demonstration",
+    ):
         import_module(f"bv_search.{module}")
     for name in VERBS.split():
         verb = getattr(bv, name)
