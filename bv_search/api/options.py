@@ -74,6 +74,7 @@ class TuneOptions(SpaceOptions, ResumeOptions, total=False):
     warm_start: "Iterable[Place | Run]"
     objective: str | None
     generation: int | None
+    precision: str | None
     name: str | None
     runs: Place
 

@@ -213,7 +213,7 @@ def _plain(ground: ScanGround, head: HeadState) -> None:
 
 
 def _through_reader(ground: ScanGround) -> Iterator[Batch]:
-    return batches(ground.data.rows.split, _plan(ground), inputs=ground.data.rows.inputs, device=CPU)
+    return batches(ground.data.rows.split, _plan(ground), ground.data.rows.wanted)
 
 
 def _plain_loop(heads: Sequence[HeadState], ground: ScanGround) -> float:

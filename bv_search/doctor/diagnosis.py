@@ -31,12 +31,14 @@ class Choices:
 
     scan_workers: int
     threads: int  # of each
+    heads: str  # the precision of their wide products
     device: str  # of encoders
-    precision: str  # of the forward pass of `extract`
+    precision: str  # of their forward pass
 
     def __str__(self) -> str:
         workers = f"{self.scan_workers} scan worker{'' if self.scan_workers == 1 else 's'}"
-        return f"{workers} of {self.threads} threads; encoders on {self.device} in {self.precision}"
+        threads = f"{self.threads} thread{'' if self.threads == 1 else 's'}"
+        return f"{workers} of {threads}, heads in {self.heads}; encoders on {self.device} in {self.precision}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +92,11 @@ def diagnose(runs: Path = TuneConfig.runs) -> Diagnosis:
 
 def _choose(here: Machine) -> Choices:
     """Asked of those who choose."""
+    import torch
+
     from bv_search.extract.settings import survey_hardware
+    from bv_search.heads.branches.product import product
+    from bv_search.precision import AUTO, choose_precision
     from bv_search.tune.workers import WorkerShare
 
     share = WorkerShare.of_cluster([{"CPU": here.cores, "GPU": len(here.gpus)}], None)
@@ -98,6 +104,7 @@ def _choose(here: Machine) -> Choices:
     return Choices(
         scan_workers=share.workers,
         threads=share.threads,
+        heads=choose_precision(AUTO, torch.device(hardware.device), product).precision,
         device=hardware.device,
         precision=hardware.precision,
     )

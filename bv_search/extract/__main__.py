@@ -4,7 +4,8 @@ import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
 from bv_search.command import Command, Progress, Result, main, positive_int
-from bv_search.extract.config import PRECISIONS, TOKENS, ExtractConfig
+from bv_search.extract.config import TOKENS, ExtractConfig
+from bv_search.precision import AUTO, PRECISIONS
 from bv_search.store.dtype import STORED
 from bv_search.store.layout import FORMATS, LIMITS, MICRO_BATCH, BlockLimits
 
@@ -54,8 +55,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--precision",
         default=ExtractConfig.precision,
-        choices=PRECISIONS,
-        help="of the forward pass (default: 16 bits where the hardware has them)",
+        choices=(AUTO, *PRECISIONS),
+        help="of the forward pass (default: 16 bits where the machine is faster at them)",
     )
     parser.add_argument(
         "--batch-tokens", type=positive_int, help="of one forward pass (default: 1024, on a GPU 4096)"

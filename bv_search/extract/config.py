@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 
 from bv_search.errors import UserError
+from bv_search.precision import AUTO, PRECISIONS
 from bv_search.store.dtype import stored_dtype
 from bv_search.store.layout import FORMATS, LIMITS, BlockLimits
 
 TOKENS = ("all", "first", "mean")
 MOST_WORKERS = 10_000  # processes, of all machines
 MOST_THREADS = 1_024  # of one of them
-PRECISIONS = ("auto", "float32", "bfloat16", "float16")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +26,7 @@ class ExtractConfig:
     tokens: str | None = None  # all | first | mean; None: all for spans, first for the rest
     workers: int | None = None  # encoding processes; 0: this process, without Ray; None: as many as fit
     threads: int | None = None  # of each worker on a CPU
-    precision: str = "auto"  # of the forward pass; auto: 16 bits where the hardware has them
+    precision: str = AUTO  # of the forward pass; auto: 16 bits where the hardware has them
     batch_tokens: int | None = None  # tokens of a batch, padding included; None: by the device
     seed: int = 0  # of the order of rows
     repair: bool = False  # redo the damaged files of a finished store
@@ -36,7 +36,7 @@ class ExtractConfig:
         stored_dtype(self.dtype)
         _one_of("--format", self.format, FORMATS)
         _one_of("--tokens", self.tokens, (None, *TOKENS))
-        _one_of("--precision", self.precision, PRECISIONS)
+        _one_of("--precision", self.precision, (AUTO, *PRECISIONS))
         for name, value, least, most in (
             ("--workers", self.workers, 0, MOST_WORKERS),
             ("--threads", self.threads, 1, MOST_THREADS),

@@ -12,6 +12,7 @@ from bv_search.encoder.stage import read_seen
 from bv_search.errors import UserError
 from bv_search.extract.config import ExtractConfig
 from bv_search.files import digest_bytes
+from bv_search.precision import AUTO, choose_precision
 from bv_search.source.channels import Channels
 from bv_search.store.layout import POOLER, channel_name
 from bv_search.store.manifest import EncoderEntry, Manifest
@@ -110,11 +111,9 @@ class EncoderFacts:
 
 
 def survey_hardware() -> Hardware:
-    """The device of this process, and the narrowest precision that it computes with at full speed."""
-    if torch.cuda.is_available():
-        return Hardware(device="cuda", precision="bfloat16" if torch.cuda.is_bf16_supported() else "float16")
-    native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
-    return Hardware(device="cpu", precision="bfloat16" if native else "float32")
+    """The device of this process, and the precision that it computes fastest with."""
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return Hardware(device=device.type, precision=choose_precision(AUTO, device).precision)
 
 
 def survey_encoder(source: str, task: Task) -> EncoderFacts:

@@ -52,14 +52,16 @@ States = Mapping[Inputs, Tensor]
 """hidden_LTH of a batch, once for each kind of inputs that its heads read."""
 
 
-def prepare(hidden_LTH: Tensor, wanted: Sequence[Inputs]) -> dict[Inputs, Tensor]:
+def prepare(
+    hidden_LTH: Tensor, wanted: Sequence[Inputs], dtype: torch.dtype = torch.float32
+) -> dict[Inputs, Tensor]:
     """The states of a batch. `hidden_LTH` is the caller's to give away: the last kind is made in it."""
     states: dict[Inputs, Tensor] = {None: hidden_LTH} if None in wanted else {}
     standards = [each for each in wanted if each is not None]
     for number, standard in enumerate(standards, start=1):
         own = number == len(standards) and None not in states
         states[standard] = standard.apply_to(hidden_LTH if own else hidden_LTH.clone())
-    return states
+    return {inputs: states_LTH.to(dtype) for inputs, states_LTH in states.items()}
 
 
 def share_inputs(heads: Iterable["Head"]) -> list[Inputs]:

@@ -86,9 +86,13 @@ def _group(heads: Sequence[tuple[int, Head]]) -> list[Group]:
 
 def _run(groups: list[Group], hidden_LTH: Tensor, windows: Windows) -> dict[int, Tensor]:
     outputs: dict[int, Tensor] = {}
+    wide_LTH: Tensor | None = None
     for group in groups:
         branches = [branch for _, branch in group]
-        found = type(branches[0]).fused(branches, hidden_LTH, windows)
+        kind, states_LTH = type(branches[0]), hidden_LTH
+        if not kind.takes_narrow:  # of 32 bits they are the same
+            wide_LTH = states_LTH = hidden_LTH.float() if wide_LTH is None else wide_LTH
+        found = kind.fused(branches, states_LTH, windows)
         for (k, _), out_TC in zip(group, found, strict=True):
             outputs[k] = outputs[k] + out_TC if k in outputs else out_TC
     return outputs

@@ -8,9 +8,10 @@ from math import isfinite
 from typing import Annotated, Any
 from uuid import uuid4
 
-from bv_search.document import Count, Positive, Range, Share, Text
+from bv_search.document import Count, Positive, Range, Share, Text, one_of
 from bv_search.errors import RunError
 from bv_search.files import decode_at
+from bv_search.precision import AUTO, FLOAT32, PRECISIONS
 
 FORMAT_VERSION = 2
 SCORE, FRONT = "score", "score,parameters"
@@ -66,6 +67,7 @@ class Study:
     target: float | None = None  # on select: a head that reaches it ends the search
     patience: Positive | None = None  # trials in a row without a new best that end the search
     source: str = "store"  # of hidden states: "store", "live"; "auto" until it has been decided
+    precision: Annotated[str, one_of(AUTO, *PRECISIONS)] = FLOAT32  # of wide products; auto until decided
     versions: Mapping[str, str] = field(default_factory=versions)
     id: Text = field(default_factory=lambda: uuid4().hex)  # tells runs of one name apart on a shared server
     format_version: int = FORMAT_VERSION

@@ -17,41 +17,45 @@ from bv_search.store.layout import MICRO_BATCH
 class Batch:
     windows: slice | np.ndarray  # rows of the split's index
     lengths_N: Tensor  # tokens of each window
-    states: States  # float32, windows back to back
+    states: States  # windows back to back
 
 
-def batches(
-    split: AnySplit, parts: Sequence[Part], *, inputs: Sequence[Inputs] = (None,), device: torch.device
-) -> Iterator[Batch]:
+@dataclass(frozen=True, kw_only=True)
+class WantedStates:
+    """What becomes of stored states before heads read them."""
+
+    inputs: Sequence[Inputs] = (None,)  # the kinds that are wanted
+    device: torch.device
+    dtype: torch.dtype = torch.float32
+
+    def states(self, raw_LTH: np.ndarray) -> States:
+        return prepare(widen(raw_LTH, self.device), self.inputs, self.dtype)
+
+
+def batches(split: AnySplit, parts: Sequence[Part], wanted: WantedStates) -> Iterator[Batch]:
     """Micro-batches. On a GPU, the next one is copied there while this one is used."""
-    made = _batches(split, parts, inputs, device)
-    return _one_ahead(made, device) if device.type == "cuda" else made
+    made = _batches(split, parts, wanted)
+    return _one_ahead(made, wanted.device) if wanted.device.type == "cuda" else made
 
 
-def owned_batches(
-    split: AnySplit, owners_N: np.ndarray, *, inputs: Sequence[Inputs], device: torch.device
-) -> Iterator[Batch]:
+def owned_batches(split: AnySplit, owners_N: np.ndarray, wanted: WantedStates) -> Iterator[Batch]:
     """The same of windows of one owner at a time, in each block; those without an owner are left out."""
-    made = _owned_batches(split, owners_N, inputs, device)
-    return _one_ahead(made, device) if device.type == "cuda" else made
+    made = _owned_batches(split, owners_N, wanted)
+    return _one_ahead(made, wanted.device) if wanted.device.type == "cuda" else made
 
 
-def _batches(
-    split: AnySplit, parts: Sequence[Part], inputs: Sequence[Inputs], device: torch.device
-) -> Iterator[Batch]:
+def _batches(split: AnySplit, parts: Sequence[Part], wanted: WantedStates) -> Iterator[Batch]:
     for block in split.read(parts):
-        yield from _cut(block, inputs, device)
+        yield from _cut(block, wanted)
         del block  # or its memory would outlive the next one's beginning
 
 
-def _owned_batches(
-    split: AnySplit, owners_N: np.ndarray, inputs: Sequence[Inputs], device: torch.device
-) -> Iterator[Batch]:
+def _owned_batches(split: AnySplit, owners_N: np.ndarray, wanted: WantedStates) -> Iterator[Batch]:
     whole = [Part(block=n, start=0, stop=windows) for n, windows in enumerate(split.block_windows)]
     blocks = np.split(owners_N, np.cumsum(split.block_windows)[:-1])
     needed = [part for part, owners in zip(whole, blocks, strict=True) if (owners >= 0).any()]
     for block in split.read(needed):
-        yield from _pick(block, owners_N, inputs, device)
+        yield from _pick(block, owners_N, wanted)
         del block
 
 
@@ -71,7 +75,7 @@ def _one_ahead(made: Iterator[Batch], device: torch.device) -> Iterator[Batch]:
         batch = following
 
 
-def _cut(block: Block, inputs: Sequence[Inputs], device: torch.device) -> Iterator[Batch]:
+def _cut(block: Block, wanted: WantedStates) -> Iterator[Batch]:
     """The micro-batches of a block. They are copies: none keeps the block in memory."""
     lengths = torch.tensor(block.lengths, dtype=torch.int64)
     ends = np.concatenate([[0], np.cumsum(block.lengths)])
@@ -79,14 +83,12 @@ def _cut(block: Block, inputs: Sequence[Inputs], device: torch.device) -> Iterat
         high = min(low + MICRO_BATCH, len(lengths))
         yield Batch(
             windows=slice(block.first_window + low, block.first_window + high),
-            lengths_N=lengths[low:high].to(device),
-            states=prepare(widen(block.hidden_LTH[:, ends[low] : ends[high]], device), inputs),
+            lengths_N=lengths[low:high].to(wanted.device),
+            states=wanted.states(block.hidden_LTH[:, ends[low] : ends[high]]),
         )
 
 
-def _pick(
-    block: Block, owners_N: np.ndarray, inputs: Sequence[Inputs], device: torch.device
-) -> Iterator[Batch]:
+def _pick(block: Block, owners_N: np.ndarray, wanted: WantedStates) -> Iterator[Batch]:
     """Micro-batches of windows that need not be neighbours: copies, too."""
     owners = owners_N[block.first_window : block.first_window + block.windows]
     starts = np.cumsum(block.lengths) - block.lengths
@@ -97,8 +99,8 @@ def _pick(
             tokens = places_of(starts[chosen], block.lengths[chosen])
             yield Batch(
                 windows=block.first_window + chosen,
-                lengths_N=torch.tensor(block.lengths[chosen], dtype=torch.int64).to(device),
-                states=prepare(widen(block.hidden_LTH[:, tokens], device), inputs),
+                lengths_N=torch.tensor(block.lengths[chosen], dtype=torch.int64).to(wanted.device),
+                states=wanted.states(block.hidden_LTH[:, tokens]),
             )
 
 

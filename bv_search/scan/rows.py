@@ -6,29 +6,29 @@ memory, and a step takes the whole batch of its heads. Positions count micro-bat
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bv_search.heads.inputs import Inputs, States, prepare
-from bv_search.scan.batch import Batch, batches, owned_batches, widen
-from bv_search.scan.capacity import FLOAT_BYTES, free_memory
+from bv_search.heads.inputs import Inputs, States
+from bv_search.scan.batch import Batch, WantedStates, batches, owned_batches
+from bv_search.scan.capacity import free_memory
 from bv_search.scan.order import parts, pass_length, rows_at, shuffled
 from bv_search.store.block import Part
 from bv_search.store.joined import AnySplit
 from bv_search.store.layout import MICRO_BATCH
 
 LOOK = 1024  # windows at a time, where nothing is learned from them
-SHARE = 0.25  # of the free memory, for widened rows
+SHARE = 0.25  # of the free memory, for rows as heads read them
 
 
 class Rows(ABC):
-    """A split, and the kinds of inputs that its readers want."""
+    """A split, and how its readers want the states."""
 
-    def __init__(self, split: AnySplit, inputs: Sequence[Inputs], device: torch.device) -> None:
-        self.split, self.inputs, self.device = split, list(inputs), device
+    def __init__(self, split: AnySplit, wanted: WantedStates) -> None:
+        self.split, self.wanted, self.device = split, wanted, wanted.device
         self.seed = split.store.manifest.seed
 
     @abstractmethod
@@ -55,9 +55,9 @@ class Rows(ABC):
         """Every window that has an owner (0 or above) once; those of a batch have the same one."""
 
 
-def open_rows(split: AnySplit, inputs: Sequence[Inputs], device: torch.device) -> Rows:
+def open_rows(split: AnySplit, wanted: WantedStates) -> Rows:
     kind = RowsInMemory if is_one_token(split) else RowsOfBlocks
-    return kind(split, inputs, device)
+    return kind(split, wanted)
 
 
 def is_one_token(split: AnySplit) -> bool:
@@ -72,28 +72,28 @@ class RowsOfBlocks(Rows):
 
     def stretch(self, rows: int, start: int, stop: int, batch: int, *, begun: int = 0) -> Iterator[Batch]:
         plan = parts(self.split.block_windows, rows=rows, start=start, stop=stop, seed=self.seed)
-        return batches(self.split, list(plan), inputs=self.inputs, device=self.device)
+        return batches(self.split, list(plan), self.wanted)
 
     def seen(self, rows: int, position: int) -> int:
         return rows_at(self.split.block_windows, rows=rows, position=position, seed=self.seed)
 
     def all(self) -> Iterator[Batch]:
-        return batches(self.split, whole(self.split), inputs=self.inputs, device=self.device)
+        return batches(self.split, whole(self.split), self.wanted)
 
     def owned(self, owners_N: np.ndarray) -> Iterator[Batch]:
-        return owned_batches(self.split, owners_N, inputs=self.inputs, device=self.device)
+        return owned_batches(self.split, owners_N, self.wanted)
 
 
 class RowsInMemory(Rows):
-    """One token a window: all stay, standardised where that fits; later passes are shuffled by row."""
+    """One token a window: all stay, as heads read them where that fits; later passes are shuffled by row."""
 
-    def __init__(self, split: AnySplit, inputs: Sequence[Inputs], device: torch.device) -> None:
-        super().__init__(split, inputs, device)
+    def __init__(self, split: AnySplit, wanted: WantedStates) -> None:
+        super().__init__(split, wanted)
         self._blocks = [block.hidden_LTH for block in split.read(whole(split))]
         self._ends = np.cumsum([hidden_LTH.shape[1] for hidden_LTH in self._blocks])
         self._wide: dict[Inputs, Tensor] | None = None
         if self._fits():
-            states = prepare(widen(np.concatenate(self._blocks, axis=1), device), self.inputs)
+            states = wanted.states(np.concatenate(self._blocks, axis=1))
             # a row's channels side by side: it is copied in one piece, and all channels are one wide matrix
             self._wide = {
                 inputs: wide_LNH.transpose(0, 1).contiguous() for inputs, wide_LNH in states.items()
@@ -132,7 +132,7 @@ class RowsInMemory(Rows):
 
     def _take(self, windows: np.ndarray) -> States:
         if self._wide is None:
-            return prepare(widen(self._raw(windows), self.device), self.inputs)
+            return self.wanted.states(self._raw(windows))
         chosen_N = torch.from_numpy(windows).to(self.device)
         taken = ((inputs, wide_NLH.index_select(0, chosen_N)) for inputs, wide_NLH in self._wide.items())
         return {inputs: hidden_NLH.transpose(0, 1) for inputs, hidden_NLH in taken}
@@ -150,7 +150,8 @@ class RowsInMemory(Rows):
 
     def _fits(self) -> bool:
         numbers = sum(hidden_LTH.size for hidden_LTH in self._blocks)
-        return numbers * FLOAT_BYTES * len(self.inputs) <= SHARE * free_memory(self.device)
+        each = self.wanted.dtype.itemsize * len(self.wanted.inputs)
+        return numbers * each <= SHARE * free_memory(self.device)
 
 
 def whole(split: AnySplit) -> list[Part]:

@@ -7,9 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bv_search.heads.branches.product import product
 from bv_search.heads.config import HeadShape
 from bv_search.heads.copies import Copies, count_all, weights_bytes
 from bv_search.heads.inputs import Inputs, Standard, share_inputs
+from bv_search.precision import AUTO, FLOAT32, PrecisionChoice, choose_precision, dtype_of
+from bv_search.scan.batch import WantedStates
 from bv_search.scan.capacity import pack_capacity
 from bv_search.scan.checks import Check
 from bv_search.scan.course import Course
@@ -47,7 +50,8 @@ from bv_search.tasks.row import Role
 class Scanner:
     """`source` is store or live; `memory` is how many bytes of blocks are in memory at once.
 
-    A head has as many copies as there are folds.
+    A head has as many copies as there are folds. `precision` is of the wide products while heads learn and
+    are checked on the way; their answers at the end are of 32 bits.
     """
 
     def __init__(
@@ -57,6 +61,7 @@ class Scanner:
         source: str = STORE,
         memory: int | None = None,
         folds: int = 1,
+        precision: str = FLOAT32,
         device: str | None = None,
         threads: int | None = None,
     ) -> None:
@@ -72,7 +77,15 @@ class Scanner:
         self._reserved = memory or (stored.manifest.largest_block if source == LIVE else 0)
         self._task = self._store.task
         self._copies = folds
-        self._opened: dict[tuple[str, frozenset[Inputs]], Rows] = {}
+        self._opened: dict[tuple[str, frozenset[Inputs], torch.dtype], Rows] = {}
+        self.use_precision(precision)
+
+    def choose_precision(self) -> PrecisionChoice:
+        """What products of heads gain by 16 bits here."""
+        return choose_precision(AUTO, self._device, product)
+
+    def use_precision(self, precision: str) -> None:
+        self._dtype = dtype_of(precision)
 
     @cached_property
     def shape(self) -> HeadShape:
@@ -131,7 +144,7 @@ class Scanner:
         """Heads that need no training, with their answers as of those that are trained."""
         states = [self.fresh(rung) for rung in rungs]
         heads = [state.heads(self._standard) for state in states]
-        solve_heads(heads, self.training_data(states))
+        solve_heads(heads, self._training_data(states, torch.float32))
         return self._finals(states, heads)
 
     def final(self, states: Sequence[bytes]) -> list[Final | Diverged]:
@@ -157,7 +170,7 @@ class Scanner:
             for each in finalists
         ]
         data = TrainingData(
-            rows=self._rows(self._everything, self._inputs_of(states)),
+            rows=self._rows(self._everything, self._inputs_of(states), self._dtype),
             standard=self._standard,
             labels_ND=labels_ND,
             kind=kind,
@@ -235,13 +248,16 @@ class Scanner:
 
     def training_data(self, states: Sequence[HeadState]) -> TrainingData:
         """What these heads train on."""
+        return self._training_data(states, self._dtype)
+
+    def _training_data(self, states: Sequence[HeadState], dtype: torch.dtype) -> TrainingData:
         inputs = self._inputs_of(states)
         return TrainingData(
-            rows=self._rows(self._learned, inputs),
+            rows=self._rows(self._learned, inputs, dtype),
             standard=self._standard,
             labels_ND=self._labels_ND,
             kind=self._task.kind,
-            judge=self._judge(Role.SELECT, inputs),
+            judge=self._judge(Role.SELECT, inputs, dtype),
             folds=self._folds,
         )
 
@@ -249,18 +265,19 @@ class Scanner:
         kinds = {state.config.reads_standard for state in states}
         return [self._standard if standard else None for standard in sorted(kinds)]
 
-    def _rows(self, split: AnySplit, inputs: Sequence[Inputs]) -> Rows:
+    def _rows(self, split: AnySplit, inputs: Sequence[Inputs], dtype: torch.dtype) -> Rows:
         """Kept: what is in memory once is there for every segment."""
-        key = split.name, frozenset(inputs)
+        key = split.name, frozenset(inputs), dtype
         if key not in self._opened:
-            self._opened[key] = open_rows(split, inputs, self._device)
+            wanted = WantedStates(inputs=inputs, device=self._device, dtype=dtype)
+            self._opened[key] = open_rows(split, wanted)
         return self._opened[key]
 
-    def _judge(self, role: Role, inputs: Sequence[Inputs]) -> Judge:
+    def _judge(self, role: Role, inputs: Sequence[Inputs], dtype: torch.dtype) -> Judge:
         """Who chooses, looks at select; with folds, at all rows that heads learn from."""
         if role is Role.SELECT and self._folds is not None:
-            return FoldJudge(self._rows(self._learned, inputs), self._folds)
-        rows = [self._rows(split, inputs) for split in self._store.splits(role)]
+            return FoldJudge(self._rows(self._learned, inputs, dtype), self._folds)
+        rows = [self._rows(split, inputs, dtype) for split in self._store.splits(role)]
         return RoleJudge(self._store, role, rows)
 
     @cached_property
@@ -304,7 +321,7 @@ class Scanner:
     def _verdicts(self, heads: Sequence[Copies], role: Role) -> list[Verdict | None]:
         """None for a head whose answers are no numbers."""
         inputs = share_inputs(head for copies in heads for head in copies)
-        return self._judge(role, inputs).judge(heads)
+        return self._judge(role, inputs, torch.float32).judge(heads)
 
 
 def _given_away(states: list[HeadState]) -> Iterator[HeadState]:

@@ -11,7 +11,7 @@ from bv_search.heads.copies import Copies
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import share_inputs
 from bv_search.heads.pack import Pack
-from bv_search.scan.batch import Batch, places_of
+from bv_search.scan.batch import Batch, WantedStates, places_of
 from bv_search.scan.folds import Folds
 from bv_search.scan.lanes import Lanes
 from bv_search.scan.rows import Rows, open_rows
@@ -24,7 +24,8 @@ Places = slice | np.ndarray
 
 def score_split(heads: Sequence[Head], split: StoreSplit) -> list[RoleLogits]:
     """The same for heads from anywhere, on a split that nobody has opened."""
-    return score_heads(heads, open_rows(split, share_inputs(heads), torch.device("cpu")))
+    wanted = WantedStates(inputs=share_inputs(heads), device=torch.device("cpu"))
+    return score_heads(heads, open_rows(split, wanted))
 
 
 @torch.inference_mode()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bv_search.command import Command, Progress, Result, fraction, main, positive_int, size
 from bv_search.errors import UserError
+from bv_search.precision import PRECISIONS
 from bv_search.run.study import OBJECTIVES
 from bv_search.source import AUTO, SOURCES
 from bv_search.tune.config import (
@@ -134,6 +135,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="read the store, or let its encoder make the hidden states as heads train (default: the faster)",
     )
     parser.add_argument(
+        "--precision",
+        choices=(AUTO, *PRECISIONS),
+        help="of the wide products while heads train (default: 16 bits where the machine is faster at them)",
+    )
+    parser.add_argument(
         "--memory",
         type=size,
         metavar="SIZE",
@@ -222,6 +228,7 @@ def to_config(args: Namespace) -> TuneConfig:
         pack=args.pack,
         generation=args.generation,
         source=args.source,
+        precision=args.precision,
         memory=args.memory,
         workers=args.workers,
         seed=args.seed,

@@ -33,6 +33,7 @@ class TuneConfig:
     pack: str | None = None  # heads that share a pass, or auto, the default: by memory
     generation: int | None = None  # trials under way at once; None: by the searcher
     source: str = AUTO  # of hidden states: store, live, or auto: the faster one
+    precision: str | None = None  # of wide products: one of PRECISIONS, or auto, the default
     memory: int | None = None  # bytes of blocks that a scan worker keeps; None: as many as there are
     workers: int | None = None  # scan workers; None: one per GPU, or one
     seed: int | None = None

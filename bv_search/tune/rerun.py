@@ -12,6 +12,7 @@ from typing import Any
 
 from bv_search.command import Progress
 from bv_search.errors import RunError, UnknownName
+from bv_search.precision import AUTO, FLOAT32
 from bv_search.run.folder import Run
 from bv_search.run.roles import open_store
 from bv_search.run.trial import BAGGED, TrialRecord
@@ -94,6 +95,7 @@ def rerun(place: Path, trial: str, progress: Progress, *, memory: int | None = N
         source=run.study.source,
         memory=memory,
         folds=run.study.folds,
+        precision=FLOAT32 if run.study.precision == AUTO else run.study.precision,
         threads=len(os.sched_getaffinity(0)),
     )
     final = _repeat(run, scanner, record, progress)

@@ -97,7 +97,7 @@ def _mirrored(run: Run) -> Iterator[Callable[[], MlflowMirror]]:
 
 @contextmanager
 def _scan_workers(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator[RayWorkers]:
-    """Scan workers that read the source chosen; where it is not, one of them measures both."""
+    """Scan workers with the source and precision chosen; what is not, one of them measures."""
     share = WorkerShare.of_cluster(machines(), study.run.study.workers)
     place, choice = absolute(study.store.path), study.source_choice
     measured = choice.source == AUTO
@@ -106,6 +106,7 @@ def _scan_workers(config: TuneConfig, study: OpenStudy, progress: Progress) -> I
         source=STORE if measured else choice.source,
         memory=config.memory,
         folds=study.run.study.folds,
+        precision=study.run.study.precision,
     )
     with ExitStack() as stack:
         workers = stack.enter_context(RayWorkers(inputs, share, progress.say))
@@ -119,6 +120,10 @@ def _scan_workers(config: TuneConfig, study: OpenStudy, progress: Progress) -> I
             )
         if choice.why:
             progress.say(str(choice))
+        if inputs.precision == AUTO:
+            precision = workers.settle_precision()
+            study.run.change_study(precision=precision.precision)
+            progress.say(str(precision))
         yield workers
 
 

@@ -241,6 +241,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
         target=config.target,
         patience=config.patience,
         source=choice.source,
+        precision=config.precision or AUTO,
         workers=config.workers,
     )
     told = gather(config.warm_start, searcher, space, store)
@@ -295,6 +296,7 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
         "--generation": (study.generation, config.generation),
         "--data-fraction": (study.data_fraction, config.data_fraction),
         "--folds": (study.folds, config.folds),
+        "--precision": (study.precision, config.precision),
         "--finalists": (study.finalists, config.finalists),
         "--seeds": (study.seeds, config.seeds),
         "--max-parameters": (space.max_parameters, config.max_parameters),

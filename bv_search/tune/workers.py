@@ -19,6 +19,7 @@ class WorkerInput:
     source: str  # store or live
     memory: int | None  # bytes of blocks that each keeps in memory
     folds: int  # copies of each head
+    precision: str  # of wide products; auto: until one of them has chosen
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -248,6 +248,30 @@ def test_it_ends_in_a_mixed_pack_as_it_does_alone(
                 assert difference <= 3e-4 * tensor.norm(), f"{kind}: {name}"
 
 
+NARROW = [
+    config for config in HEADS if config.kind in {"linear", "pooling", "mlp", "adapter", "gated-pooling"}
+]
+
+
+@pytest.mark.parametrize("where", SHAPES)
+def test_with_products_of_16_bits_it_ends_in_a_pack_as_it_does_alone(
+    stores: dict[str, Store], packed: dict[str, dict[str, SegmentResult]], where: str
+) -> None:
+    """And near to where it ends with 32."""
+    scanner = Scanner(stores[where].path, precision="bfloat16")
+    fitting = [HEADS.index(config) for config in NARROW if fits(config, scanner.shape)]
+    starts = [start(n, "standard") for n in fitting]
+    beside = scanner.segment(starts, STOP, score=[each.trial for each in starts])
+    for own, outcome in list(zip(starts, beside, strict=True))[::3]:
+        (alone,) = scanner.segment([own], STOP, score=[own.trial])
+        wide = state_of(packed[where][own.trial])
+        for name, tensor in state_of(alone).weights.items():
+            if not (name == ZERO_GRADIENT and wide.shape.per_token):
+                one, other = state_of(outcome).weights[name], wide.weights[name]
+                assert (one - tensor).norm() <= 1e-3 * tensor.norm(), f"{own.config.head.name}: {name}"
+                assert (other - tensor).norm() <= 0.05 * tensor.norm(), f"{own.config.head.name}: {name}"
+
+
 @pytest.mark.parametrize("where", SHAPES)
 def test_some_have_learned_and_others_go_on(packed: dict[str, dict[str, SegmentResult]], where: str) -> None:
     """Or nothing would be said of those that leave a pack."""

@@ -91,3 +91,16 @@ def test_the_make_of_a_cpu_is_read(tmp_path: Path, make: str, intel: bool) -> No
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text(f"processor : 0\nvendor_id : {make}\n")
     assert is_intel(cpuinfo) is intel
+
+
+def test_products_of_16_bits_come_out_with_32() -> None:
+    x_RX, y_RY, bias_Y = some(50, 12).bfloat16(), some(50, 7, seed=1), some(7, seed=2)
+    weight_YX = some(7, 12, seed=3)
+    found_RY = product(x_RX, weight_YX, bias_Y)
+    assert found_RY.dtype == torch.float32
+    torch.testing.assert_close(found_RY, x_RX.float() @ weight_YX.t() + bias_Y, rtol=0.02, atol=0.05)
+    total = GradientSum()
+    for _ in range(2):
+        total.add(x_RX, y_RY)
+    assert total.sum().dtype == torch.float32
+    torch.testing.assert_close(total.sum(), 2 * x_RX.float().t() @ y_RY, rtol=0.02, atol=0.2)

@@ -55,10 +55,10 @@ def numbered(log: list[str], count: int) -> Iterator[Batch]:
 def test_the_next_micro_batch_is_on_its_way_to_the_gpu_while_heads_use_this_one(
     log: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_batches", lambda split, parts, inputs, device: numbered(log, 2))
+    monkeypatch.setattr(module, "_batches", lambda split, parts, wanted: numbered(log, 2))
     split: Any = None
 
-    for batch in module.batches(split, [], device=GPU):
+    for batch in module.batches(split, [], module.WantedStates(device=GPU)):
         log.append(f"used {int(batch.states[None][0, 0, 0])}")
 
     kept = ["kept for heads"] * 2  # the hidden states and the lengths

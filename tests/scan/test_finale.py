@@ -13,6 +13,7 @@ from torch import Tensor
 from bv_search.heads.copies import part_tensors
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
+from bv_search.scan.batch import WantedStates
 from bv_search.scan.finale import train_out
 from bv_search.scan.ladder_solver import constant_answers
 from bv_search.scan.outcome import Diverged, Finalist, FinalistResult, Finished
@@ -73,7 +74,7 @@ def heads_in(made: Finished, config: TrialConfig) -> list[Head]:
 def data_of(store: Store) -> TrainingData:
     """All rows, and nobody who judges."""
     split, standard = joined_split(store), Scanner(store.path).training_data([]).standard
-    rows = open_rows(split, [standard], torch.device("cpu"))
+    rows = open_rows(split, WantedStates(inputs=[standard], device=torch.device("cpu")))
     return TrainingData(
         rows=rows, standard=standard, labels_ND=labels_of(split), kind=store.task.kind, judge=None
     )

@@ -10,6 +10,7 @@ from bv_search.heads.config import AdapterHead, PoolingHead
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
 from bv_search.scan import judge as module
+from bv_search.scan.batch import WantedStates
 from bv_search.scan.folds import Folds
 from bv_search.scan.judge import FoldJudge, Judge, RoleJudge
 from bv_search.scan.loss import LOSSES
@@ -46,7 +47,11 @@ def heads_of(store: Store) -> list[Head]:
 
 def judge_of(store: Store, role: Role, heads: list[Head]) -> Judge:
     inputs = [None, *{head.inputs for head in heads if head.inputs is not None}]
-    return RoleJudge(store, role, [open_rows(split, inputs, CPU) for split in store.splits(role)])
+    return RoleJudge(
+        store,
+        role,
+        [open_rows(split, WantedStates(inputs=inputs, device=CPU)) for split in store.splits(role)],
+    )
 
 
 @pytest.mark.parametrize("role", [Role.SELECT, Role.REPORT])
@@ -155,14 +160,15 @@ def test_a_mean_hides_no_answers_that_are_no_numbers(store: Store, broken: float
 
 def fold_judge_of(store: Store, heads: list[Head]) -> FoldJudge:
     inputs = [None, *{head.inputs for head in heads if head.inputs is not None}]
-    rows = open_rows(learned_split(store, folds=len(heads)), inputs, CPU)
+    rows = open_rows(learned_split(store, folds=len(heads)), WantedStates(inputs=inputs, device=CPU))
     return FoldJudge(rows, Folds.of(store, len(heads)))
 
 
 def test_a_judge_of_folds_weighs_what_each_copy_says_of_its_own(store: Store) -> None:
     """By hand: of every window, the answer of the copy that has not learned from it."""
     heads, folds = heads_of(store), Folds.of(store, 3)
-    rows = open_rows(learned_split(store, folds=3), list({head.inputs for head in heads}), CPU)
+    wanted = WantedStates(inputs=list({head.inputs for head in heads}), device=CPU)
+    rows = open_rows(learned_split(store, folds=3), wanted)
     each, labels_ND = score_heads(heads, rows), torch.from_numpy(labels_of(rows.split))
     logits = [each[folds.of_N[window]][window] for window in range(rows.split.windows)]
     loss = LOSSES[store.task.kind]

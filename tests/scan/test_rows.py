@@ -10,7 +10,7 @@ import torch
 
 from bv_search.heads.inputs import Inputs, Standard
 from bv_search.scan import rows as module
-from bv_search.scan.batch import Batch, widen
+from bv_search.scan.batch import Batch, WantedStates, widen
 from bv_search.scan.order import rows_at, shuffled
 from bv_search.scan.rows import Rows, RowsInMemory, RowsOfBlocks, is_one_token, open_rows
 from bv_search.store.block import Part
@@ -40,7 +40,7 @@ def fitting(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def rows_of(store: Store, *inputs: Inputs) -> Rows:
-    return open_rows(store.split("train"), inputs or (None,), CPU)
+    return open_rows(store.split("train"), WantedStates(inputs=inputs or (None,), device=CPU))
 
 
 def standard_of(store: Store) -> Standard:
@@ -211,7 +211,7 @@ def test_windows_that_are_owned_come_once_owner_by_owner(
     assert all(len(set(owners_N[batch.windows])) == 1 for batch in batches)
     assert max(sizes(batches)) <= (16 if isinstance(any_rows, RowsOfBlocks) else 30)
     whole, ends = list(any_rows.all()), np.cumsum(any_rows.split.lengths)
-    for inputs in any_rows.inputs:
+    for inputs in any_rows.wanted.inputs:
         everything = torch.cat([batch.states[inputs] for batch in whole], dim=1)
         for batch in batches:
             own = batch.windows

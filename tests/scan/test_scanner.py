@@ -3,10 +3,9 @@
 from itertools import permutations
 
 import pytest
-import torch
 
-from bv_search.heads.inputs import Inputs
 from bv_search.scan import scanner as module
+from bv_search.scan.batch import WantedStates
 from bv_search.scan.outcome import Final, Start
 from bv_search.scan.rows import Rows, open_rows
 from bv_search.scan.scanner import Scanner
@@ -25,9 +24,9 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The splits that were, and how many kinds of inputs each time."""
     found: list[str] = []
 
-    def watched(split: StoreSplit, inputs: list[Inputs], device: torch.device) -> Rows:
-        found.append(f"{split.name} for {len(inputs)}")
-        return open_rows(split, inputs, device)
+    def watched(split: StoreSplit, wanted: WantedStates) -> Rows:
+        found.append(f"{split.name} for {len(wanted.inputs)}")
+        return open_rows(split, wanted)
 
     monkeypatch.setattr(module, "open_rows", watched)
     return found

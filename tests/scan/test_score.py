@@ -11,6 +11,7 @@ import torch
 from bv_search.heads.config import AdapterHead, PoolingHead
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
+from bv_search.scan.batch import WantedStates
 from bv_search.scan.folds import Folds
 from bv_search.scan.rows import Rows, open_rows
 from bv_search.scan.score import score_copies, score_heads
@@ -48,7 +49,7 @@ def heads_of(store: Store) -> list[list[Head]]:
 
 def rows_of(store: Store, heads: list[list[Head]]) -> Rows:
     inputs = [None, heads[0][0].inputs]
-    return open_rows(learned_split(store, folds=FOLDS), inputs, CPU)
+    return open_rows(learned_split(store, folds=FOLDS), WantedStates(inputs=inputs, device=CPU))
 
 
 def test_an_answer_is_that_of_the_copy_of_its_fold(store: Store) -> None:

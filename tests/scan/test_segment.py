@@ -10,7 +10,7 @@ from safetensors.torch import load
 
 from bv_search.heads.pack import Pack
 from bv_search.scan import course
-from bv_search.scan.batch import batches
+from bv_search.scan.batch import WantedStates, batches
 from bv_search.scan.checks import Check
 from bv_search.scan.course import Course
 from bv_search.scan.order import parts
@@ -454,7 +454,7 @@ def test_micro_batches_are_copies_that_keep_no_block_mapped(tmp_path: Path) -> N
     split = Store.open(store.path, memory=largest).split("train")
     whole = list(parts(split.block_windows, rows=200, start=0, stop=13, seed=0))
     kept = []
-    for batch in batches(split, whole, device=torch.device("cpu")):
+    for batch in batches(split, whole, WantedStates(device=torch.device("cpu"))):
         kept.append(batch)
         assert Path("/proc/self/maps").read_text().count(f"{store.path}/train/blocks") == 1
     assert len(kept) == 13

@@ -26,12 +26,14 @@ from bv_search.heads.branches.bottleneck import (
 )
 from bv_search.heads.branches.branch import Branch, glorot
 from bv_search.heads.branches.dense import Dense, Masks
-from bv_search.heads.branches.product import turned
+from bv_search.heads.branches.product import turned, wide_dtype
 from bv_search.heads.branches.windows import Windows
 
 
 class _Adapter(Branch):
     """What both adapters share: the dense layer after the bottleneck."""
+
+    takes_narrow = True
 
     def __init__(self, layers: int, size: int, outputs: int) -> None:
         super().__init__()
@@ -106,7 +108,10 @@ class _OnLayers(torch.autograd.Function):
         tokens, piece = hidden_LTH.shape[1], piece_on(hidden_LTH.device)
         groups = piece.groups(range(len(heads)), sizes, tokens)
         bottlenecks = [_bottlenecks([heads[k] for k in group]) for group in groups]
-        out_TX = [hidden_LTH.new_zeros(tokens, outputs * len(group)) for group in groups]
+        out_TX = [
+            hidden_LTH.new_zeros(tokens, outputs * len(group), dtype=wide_dtype(hidden_LTH))
+            for group in groups
+        ]
         pieces = piece.cut(tokens, max(sum(sizes[k] for k in group) for group in groups))
         steps = []
         for rows in pieces:

@@ -75,7 +75,7 @@ class Attention(Reader):
         cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows, step: int
     ) -> list[Tensor]:
         shares_TKM = _shares(branches, _of_branches(branches, numbers), windows)
-        mixed_KTH = mix_layers([branch.mix for branch in branches], hidden_LTH)
+        mixed_KTH = mix_layers([branch.mix for branch in branches], hidden_LTH).float()
         found = zip(branches, shares_TKM.unbind(dim=1), mixed_KTH, strict=True)
         return [b._drop_and_read(shares_TM, mixed_TH, windows) for b, shares_TM, mixed_TH in found]
 

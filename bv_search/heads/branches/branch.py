@@ -6,7 +6,7 @@ F features, W places along a width.
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 from torch import Generator, Tensor, nn
 
@@ -18,6 +18,8 @@ class Branch(nn.Module, ABC):
     """Maps hidden_LTH to its share of the outputs, out_TC; branches with one `fuse_key` run as one."""
 
     dropout: Dropout | None = None
+    takes_narrow: ClassVar[bool] = False
+    """Whether it reads hidden states of 16 bits as they are; for the others they are widened."""
 
     @property
     def fuse_key(self) -> Hashable:

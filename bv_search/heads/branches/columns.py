@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from bv_search.heads.branches.product import gradient, product
+from bv_search.heads.branches.product import gradient, product, wide_dtype
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,7 +40,11 @@ def read_out(hidden_LTH: Tensor, columns: Sequence[Columns]) -> list[Numbers]:
     """With a gradient for the columns alone: hidden states are given."""
     layers, _, width = hidden_LTH.shape
     added = [each.added_LHX for each in columns if each.added_LHX is not None]
-    added_LHX = _side_by_side(added) if added else hidden_LTH.new_zeros(layers, width, 0)
+    added_LHX = (
+        _side_by_side(added)
+        if added
+        else hidden_LTH.new_zeros(layers, width, 0, dtype=wide_dtype(hidden_LTH))
+    )
     apart_HX = _apart(columns, layers)
     added_TX, *apart_TX = _ReadOut.apply(hidden_LTH, added_LHX, list(apart_HX), *apart_HX.values())  # type: ignore[no-untyped-call]
     parts_TX = torch.split(added_TX, [each.added for each in columns], dim=1)
@@ -89,7 +93,7 @@ class _ReadOut(torch.autograd.Function):
             added_TX = product(wide_TF, added_LHX.flatten(0, 1).t())
             found = [_product(hidden_LTH[n], each_HX) for n, each_HX in zip(layers, apart_HX, strict=True)]
             return added_TX, *found
-        added_TX = hidden_LTH.new_zeros(hidden_LTH.shape[1], ctx.added)
+        added_TX = added_LHX.new_zeros(hidden_LTH.shape[1], ctx.added)
         apart = dict(zip(layers, apart_HX, strict=True))
         apart_TX = []
         for layer in range(len(hidden_LTH)) if ctx.added else layers:
@@ -113,7 +117,7 @@ class _ReadOut(torch.autograd.Function):
             ]
             return None, added_FX.reshape(layers, width, ctx.added), None, *found
         apart = dict(zip(ctx.layers, grads_TX, strict=True))
-        added_LHX = hidden_LTH.new_zeros(layers, width, ctx.added)
+        added_LHX = grad_TX.new_zeros(layers, width, ctx.added)
         apart_HX = []
         for layer in range(layers) if ctx.added else ctx.layers:
             whole_TX = _side_by_side([grad_TX, apart[layer]] if layer in apart else [grad_TX]).contiguous()

@@ -67,7 +67,7 @@ class GatedPooled(Reader):
         cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows, step: int
     ) -> list[Tensor]:
         shares_LTK = _shares(branches, _of_branches(branches, numbers)[..., 0])
-        pooled_KTH = torch.einsum("ltk,lth->kth", shares_LTK, hidden_LTH)
+        pooled_KTH = torch.einsum("ltk,lth->kth", shares_LTK, hidden_LTH.float())
         readings = [Reading.at((k, 0), b.dense_HC, b.dropout) for k, b in enumerate(branches)]
         return read_kept(pooled_KTH, readings, step)
 

@@ -63,7 +63,7 @@ def mix_layers(mixes: Sequence[Mix], hidden_LTH: Tensor) -> Tensor:
 
 def apply_mixes(mixes_KL: Tensor, hidden_LTH: Tensor) -> Tensor:
     _, tokens, width = hidden_LTH.shape
-    pooled = mixes_KL @ hidden_LTH.reshape(-1, tokens * width)
+    pooled = mixes_KL.to(hidden_LTH.dtype) @ hidden_LTH.reshape(-1, tokens * width)
     return pooled.view(len(mixes_KL), tokens, width)
 
 

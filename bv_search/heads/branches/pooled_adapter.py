@@ -26,11 +26,13 @@ from bv_search.heads.branches.bottleneck import (
 from bv_search.heads.branches.branch import glorot
 from bv_search.heads.branches.dense import Dense, Masks
 from bv_search.heads.branches.mix import Mixes, apply_mixes, stack_mixes
-from bv_search.heads.branches.product import product
+from bv_search.heads.branches.product import product, wide_dtype
 from bv_search.heads.branches.windows import Windows
 
 
 class PooledAdapter(AdaptedMix):
+    takes_narrow = True
+
     def __init__(self, layers: int, width: int, size: int, outputs: int, *, learned: bool) -> None:
         super().__init__(layers, width, size, learned=learned)
         self.dense_AC = nn.Parameter(torch.empty(size, outputs))
@@ -73,7 +75,10 @@ class _OnMixes(torch.autograd.Function):
         tokens, piece = hidden_LTH.shape[1], piece_on(hidden_LTH.device)
         groups = [group for of_mix in mixes.heads() for group in piece.groups(of_mix, sizes, tokens)]
         bottlenecks = [_bottleneck([heads[k] for k in group]) for group in groups]
-        out_TX = [hidden_LTH.new_zeros(tokens, outputs * len(group)) for group in groups]
+        out_TX = [
+            hidden_LTH.new_zeros(tokens, outputs * len(group), dtype=wide_dtype(hidden_LTH))
+            for group in groups
+        ]
         pieces = piece.cut(tokens, max(sum(sizes[k] for k in group) for group in groups))
         steps = []
         for rows in pieces:
@@ -104,6 +109,7 @@ class _OnMixes(torch.autograd.Function):
                 masks_RA = masks_of(ctx.masks, group, rows)
                 grad_RN = bottleneck.backward(pooled_MRH[mix], ctx.steps.pop(), masks_RA, grad_TX[rows], into)
                 if grads_MRH is not None and mix in learned:
+                    grad_RN = grad_RN.to(grads_MRH.dtype)
                     grads_MRH[mix] = product(grad_RN, bottleneck.stem.weight_NH.t())
             if grads_MRH is not None:
                 grads_ML += grads_MRH.flatten(1) @ hidden_LRH.reshape(len(hidden_LRH), -1).t()

@@ -24,8 +24,22 @@ ONEDNN = (
 )
 
 
+NARROW = (torch.bfloat16, torch.float16)
+
+
+def wide_dtype(x: Tensor) -> torch.dtype:
+    """Of what comes of a product with x."""
+    return torch.float32 if x.dtype in NARROW else x.dtype
+
+
 def product(x_RX: Tensor, weight_YX: Tensor, bias_Y: Tensor | None = None) -> Tensor:
-    """x Wᵀ + b, without a gradient. W is dense, or turned: a slice is a hundred times slower."""
+    """x Wᵀ + b, without a gradient. W is dense, or turned: a slice is a hundred times slower.
+
+    Of x of 16 bits the product is one of 16 bits, summed up in 32; what comes out has 32 all the same.
+    """
+    if x_RX.dtype in NARROW:
+        found_RY = functional.linear(x_RX, weight_YX.to(x_RX.dtype)).float()
+        return found_RY if bias_Y is None else found_RY.add_(bias_Y)
     if _by_onednn(x_RX):
         assert _is_dense(weight_YX), "weights stand in one piece"
         out_RY: Tensor = torch.ops.mkldnn._linear_pointwise(x_RX, weight_YX, bias_Y, "none", [], "")
@@ -35,6 +49,8 @@ def product(x_RX: Tensor, weight_YX: Tensor, bias_Y: Tensor | None = None) -> Te
 
 def gradient(x_RX: Tensor, grad_RY: Tensor) -> Tensor:
     """xᵀ · grad, that of the weights of a product, without a gradient of its own."""
+    if x_RX.dtype in NARROW:
+        return (grad_RY.to(x_RX.dtype).t() @ x_RX).t().float()
     if not _by_onednn(x_RX):
         return (grad_RY.t() @ x_RX).t()  # so laid out, sums of several are fastest
     x_RX, grad_RY = _dense(x_RX), _dense(grad_RY)
@@ -53,7 +69,7 @@ class GradientSum:
     def add(self, x_RX: Tensor, grad_RY: Tensor) -> None:
         if self._sum_XY is None:
             self._sum_XY = gradient(x_RX, grad_RY)
-        elif _by_onednn(x_RX):
+        elif _by_onednn(x_RX) or x_RX.dtype in NARROW:
             self._sum_XY += gradient(x_RX, grad_RY)
         else:
             self._sum_XY.addmm_(x_RX.t(), grad_RY)

@@ -17,6 +17,8 @@ from bv_search.heads.branches.windows import Windows
 
 
 class Reader(Branch):
+    takes_narrow = True
+
     @property
     def fuse_key(self) -> Hashable:
         return Reader

@@ -5,7 +5,7 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import ray
@@ -13,6 +13,7 @@ from ray.exceptions import OutOfMemoryError, RayActorError, RayError, RayTaskErr
 
 from bv_search.cluster import machines
 from bv_search.errors import BvError, EncoderError, OutputError, StoreError
+from bv_search.precision import AUTO, FLOAT32, PrecisionChoice
 from bv_search.scan.outcome import Finalist, Start
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.choice import Rates
@@ -39,6 +40,7 @@ class ScanWorker:
             source=inputs.source,
             memory=inputs.memory,
             folds=inputs.folds,
+            precision=FLOAT32 if inputs.precision == AUTO else inputs.precision,
             threads=self._threads,
         )
 
@@ -50,6 +52,12 @@ class ScanWorker:
 
     def rates(self) -> Rates:
         return self._scanner.rates()
+
+    def choose_precision(self) -> PrecisionChoice:
+        return self._scanner.choose_precision()
+
+    def use_precision(self, precision: str) -> None:
+        self._scanner.use_precision(precision)
 
     def peak_memory(self) -> int:
         """Bytes, pages of the store that it maps among them."""
@@ -117,6 +125,13 @@ class RayWorkers:
         """How fast the sources are, where one of the workers stands."""
         rates: Rates = self._ask(self._idle[0].rates.remote())
         return rates
+
+    def settle_precision(self) -> PrecisionChoice:
+        """One of them chooses for all, and for those that will replace them; all are idle."""
+        choice: PrecisionChoice = self._ask(self._idle[0].choose_precision.remote())
+        self._ask([worker.use_precision.remote(choice.precision) for worker in self._idle])
+        self._inputs = replace(self._inputs, precision=choice.precision)
+        return choice
 
     def peak_memory(self) -> int:
         """Bytes of the worker that took the most, of those that are left."""

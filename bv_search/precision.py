@@ -1,0 +1,71 @@
+"""How many bits wide products take: 32, or 16 where the machine multiplies these faster.
+
+Weights, optimisers, losses, statistics and sums have 32 bits everywhere. Free of torch until it is measured.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+Multiply = Callable[["torch.Tensor", "torch.Tensor"], object]
+
+AUTO = "auto"
+FLOAT32, BFLOAT16, FLOAT16 = "float32", "bfloat16", "float16"
+PRECISIONS = (FLOAT32, BFLOAT16, FLOAT16)
+
+GAIN = 1.3  # times as fast as 32 bits, or 16 are not worth their rounding
+SHAPE = (512, 384, 768)  # of the product that is measured: tokens of a piece, a width, features side by side
+ROUNDS = 5  # the first one prepares what the others use
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrecisionChoice:
+    precision: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"precision: {self.precision} ({self.why})"
+
+
+def choose_precision(asked: str, device: "torch.device", multiply: Multiply | None = None) -> PrecisionChoice:
+    """What is asked for; `auto` measures a product, torch's own unless told. It takes a few milliseconds.
+
+    bfloat16 comes first: it has the range of float32.
+    """
+    if asked != AUTO:
+        return PrecisionChoice(precision=asked, why="as asked for")
+    wide = _seconds(FLOAT32, device, multiply)
+    for precision in (BFLOAT16, FLOAT16) if device.type == "cuda" else (BFLOAT16,):
+        gain = wide / _seconds(precision, device, multiply)
+        why = f"products of {precision} are {gain:.1f} times as fast as those of float32 here"
+        if gain >= GAIN:
+            return PrecisionChoice(precision=precision, why=why)
+    return PrecisionChoice(precision=FLOAT32, why=why)
+
+
+def dtype_of(precision: str) -> "torch.dtype":
+    import torch
+
+    dtype: torch.dtype = getattr(torch, precision)
+    return dtype
+
+
+def _seconds(precision: str, device: "torch.device", multiply: Multiply | None) -> float:
+    """Of the fastest of some products: whatever else runs makes the others slower."""
+    import torch
+
+    rows, width, features = SHAPE
+    x_RX = torch.ones(rows, width, device=device, dtype=dtype_of(precision))
+    weight_YX = torch.ones(features, width, device=device, dtype=torch.float32 if multiply else x_RX.dtype)
+    seconds = []
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        (multiply or torch.nn.functional.linear)(x_RX, weight_YX)
+        if device.type == "cuda":
+            torch.cuda.synchronize(device)
+        seconds.append(time.perf_counter() - begun)
+    return min(seconds)
