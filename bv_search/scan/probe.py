@@ -17,6 +17,8 @@ from bv_search.tasks.task import Kind, Logits
 PENALTIES = (1e4, 1e3, 1e2, 1e1, 1.0)
 """What scikit-learn calls alpha of Ridge and 1/C of LogisticRegression, from strong to weak."""
 
+MOST_VAIN = 2  # penalties in a row that lower no loss
+
 MOST_ROWS = 50_000
 UNLIKELY = 20.0  # how far the logit of a class without rows is below the mean of the others
 
@@ -52,13 +54,20 @@ Judge = Callable[[Sequence[Probe]], tuple[float, float]]
 
 
 def fit_probes(lesson: Lesson, judge: Judge, *, penalties: Sequence[float] = PENALTIES) -> list[Probe]:
-    """The copies of a probe, all of one penalty: that with the best score.
+    """The copies of a probe, all of one penalty: that with the best score, of equal ones with the least loss.
 
-    Of equal ones it is that with the least loss.
+    Penalties come from strong to weak. Weak ones take longest, so they are not tried once the loss has only
+    risen for a while.
     """
-    path = list(_solve(lesson, penalties))
-    worth = [judge(probes) for probes in path]
-    best = max(range(len(penalties)), key=lambda number: (worth[number][0], -worth[number][1]))
+    path: list[list[Probe]] = []
+    worth: list[tuple[float, float]] = []
+    for probes in _solve(lesson, penalties):
+        path.append(probes)
+        worth.append(judge(probes))
+        losses = [loss for _, loss in worth]
+        if len(losses) - losses.index(min(losses)) > MOST_VAIN:
+            break
+    best = max(range(len(path)), key=lambda number: (worth[number][0], -worth[number][1]))
     return path[best]
 
 

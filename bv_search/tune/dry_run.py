@@ -107,6 +107,8 @@ def dry_run(config: TuneConfig, shape: str | None) -> DryRun:
         trials = count_trials(config, sizes)
         return DryRun(space=space, trials=trials, folds=folds, heads=heads, cost={})
     store = open_store(config.store, config)
+    space = load_space(config, one_token=store.manifest.one_token)
+    configs = space.typed_corners()
     check_heads(space, store)
     live = choose_source(config.source, store).source == LIVE
     searcher = choose_searcher(config, space)

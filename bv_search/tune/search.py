@@ -1,10 +1,13 @@
 """The search: a study, its scan workers and a session on them, from the options to the leaderboard."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
+from importlib import import_module
+from threading import Thread, get_native_id
 
 from bv_search.cluster import machines, ray_session
 from bv_search.command import Progress
@@ -24,6 +27,9 @@ from bv_search.tune.session import Session, budget_of, is_over
 from bv_search.tune.step_times import StepTimes
 from bv_search.tune.study import OpenStudy, open_study
 from bv_search.tune.workers import WorkerInput, WorkerShare
+
+NEEDED_AT_THE_END = ("bv_search.model.loading", "bv_search.model.registry", "mlflow.pyfunc")
+LEAST_PRIORITY = 19
 
 
 def run(config: TuneConfig, progress: Progress) -> Run:
@@ -55,6 +61,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
                 progress=progress,
                 times=times,
             )
+            _import_aside()
             session.run()
             memory = {"peak_scan_worker": workers.peak_memory()}
         _register(study.run, mirror, progress)
@@ -93,6 +100,18 @@ def _mirrored(run: Run) -> Iterator[Callable[[], MlflowMirror]]:
     """MLflow is connected to while Ray starts: each waits mostly for others."""
     with ExitStack() as stack, ThreadPoolExecutor(1) as thread:
         yield thread.submit(lambda: stack.enter_context(MlflowMirror(run).guarded())).result
+
+
+def _import_aside() -> None:
+    """What registering a model needs takes seconds to import: it comes while heads train, on idle cores."""
+
+    def import_all() -> None:
+        with suppress(OSError, AttributeError):  # priorities of threads are Linux's
+            os.setpriority(os.PRIO_PROCESS, get_native_id(), LEAST_PRIORITY)
+        for name in NEEDED_AT_THE_END:
+            import_module(name)
+
+    Thread(target=import_all, daemon=True).start()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from typing import Any
 
 from bv_search.document import Unreadable, load_yaml, read_plain
 from bv_search.errors import SpaceError, UnknownName, UserError
+from bv_search.scan.training import AUTO
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.distribution import (
     PARSERS,
@@ -27,6 +28,9 @@ PACKAGE = Path(__file__).resolve().parents[1]
 FOLDERS = (PACKAGE.parent / "search_spaces", PACKAGE / "search_spaces")  # a checkout; an installed wheel
 
 OWN = "own"  # what a space is called that has no file
+AUTO_BATCH = {False: 32, True: 256}
+"""Windows a step, by whether a store keeps one token of each: 32 of those are a dozen tiny operations."""
+
 MOST_CORNERS = 20_000
 MOST_POINTS = 100_000
 Draws = dict[str, Value]
@@ -106,7 +110,8 @@ class Space:
                 yield {**_merged(first), **draws}
 
 
-def parse_space(document: Mapping[str, Any], name: str) -> Space:
+def parse_space(document: Mapping[str, Any], name: str, *, one_token: bool = False) -> Space:
+    """The space for a store of one token a window, or of many: `batch: auto` is settled by that."""
     _refuse_bad_keys(document, name)
     unknown = sorted(document.keys() - {"about", "max_parameters", "space", "start"})
     if unknown:
@@ -126,6 +131,9 @@ def parse_space(document: Mapping[str, Any], name: str) -> Space:
             expected="a list of configs, [{head: …}, …]",
             found=repr(start),
         )
+    batch = AUTO_BATCH[one_token]
+    inside, start = _settled(inside, batch), [_settled(point, batch) for point in start]
+    document = {**document, "space": inside, **({"start": start} if start else {})}
     tree = _parse(inside, f"{name}: space")
     if not isinstance(tree, dict):
         raise SpaceError("a distribution as the whole space", where=name, expected="space: {head: …}")
@@ -135,6 +143,10 @@ def parse_space(document: Mapping[str, Any], name: str) -> Space:
     )
     _prove(space)
     return space
+
+
+def _settled(point: dict[str, Any], batch: int) -> dict[str, Any]:
+    return {**point, "batch": batch} if point.get("batch") == AUTO else point
 
 
 def _refuse_many(tree: dict[str, Any], name: str) -> None:
@@ -327,16 +339,16 @@ def _enumerate(node: Any, path: str, values: Values) -> Iterator[Draws]:
         yield {}
 
 
-def find_space(name: str | Mapping[str, Any]) -> Space:
+def find_space(name: str | Mapping[str, Any], *, one_token: bool = False) -> Space:
     """A shipped space by its name, one in a YAML file, or what stands in such a file."""
     if not isinstance(name, str):
-        return parse_space(_plain(name), OWN)
+        return parse_space(_plain(name), OWN, one_token=one_token)
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
         path = shipped_spaces().get(name, path)
     if path.suffix not in (".yaml", ".yml"):
         raise UnknownName("space", name, shipped_spaces(), do="or name a .yaml file")
-    return _read_space(path)
+    return _read_space(path, one_token=one_token)
 
 
 def shipped_spaces() -> dict[str, Path]:
@@ -355,11 +367,11 @@ def _plain(space: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _read_space(path: Path) -> Space:
+def _read_space(path: Path, *, one_token: bool) -> Space:
     try:
         document = load_yaml(read_plain(path, SpaceError))
     except Unreadable as error:
         raise SpaceError("cannot be read", where=path, expected="YAML", found=error.found) from error
     if not isinstance(document, dict):
         raise SpaceError("is not a search space", where=path, expected="a mapping with the key space")
-    return parse_space(document, path.stem)
+    return parse_space(document, path.stem, one_token=one_token)

@@ -91,8 +91,8 @@ def _check_front(config: TuneConfig) -> None:
         )
 
 
-def load_space(config: TuneConfig) -> Space:
-    space = find_space(config.begun_space)
+def load_space(config: TuneConfig, *, one_token: bool = False) -> Space:
+    space = find_space(config.begun_space, one_token=one_token)
     if config.data_fraction is not None:
         space = with_data_fraction(space, config.data_fraction)
     return space if config.max_parameters is None else with_max_parameters(space, config.max_parameters)
@@ -212,9 +212,9 @@ def check_heads(space: Space, store: Store) -> None:
 
 
 def _begin(config: TuneConfig) -> OpenStudy:
-    space = load_space(config)
-    searcher = choose_searcher(config, space)
     store = open_store(config.store, config)
+    space = load_space(config, one_token=store.manifest.one_token)
+    searcher = choose_searcher(config, space)
     folds = choose_folds(config, searcher, store)
     check_heads(space, store)
     choice = choose_source(config.source, store)
@@ -262,7 +262,6 @@ def _resume(config: TuneConfig) -> OpenStudy:
     study = run.study
     source = {key: value for key, value in study.space.items() if key != "name"}
     space = parse_space(source, str(study.space.get("name", study.name)))
-    _check_unchanged(config, run, space)
     place = absolute(config.store or find_near(study.store, run.path, sign=MANIFEST) or study.store)
     store = open_store(place, config)
     if store.digest != study.store_digest:
@@ -273,6 +272,7 @@ def _resume(config: TuneConfig) -> OpenStudy:
             found=f"{store.digest} in {place}",
             do="put that store back, say with --store where it is now, or start a new run",
         )
+    _check_unchanged(config, run, space, one_token=store.manifest.one_token)
     trials = _resumed_trials(config, study, Sizes(space, head_shape(store)))
     choice = choose_source(study.source if config.source == AUTO else config.source, store)
     now = {"trials": trials, "source": choice.source, "store": place, "pack": config.pack or study.pack}
@@ -285,7 +285,7 @@ def _resume(config: TuneConfig) -> OpenStudy:
     return OpenStudy(run=run, space=space, store=store, source_choice=choice, changes=changes)
 
 
-def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
+def _check_unchanged(config: TuneConfig, run: Run, space: Space, *, one_token: bool) -> None:
     """What is said again of a run must be what it was begun with."""
     study = run.study
     pairs = {
@@ -303,7 +303,8 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
     }
     if config.space:
         part = study.data_fraction if study.data_fraction < 1 else None
-        again = load_space(replace(config, data_fraction=part, max_parameters=None)).document
+        asked = replace(config, data_fraction=part, max_parameters=None)
+        again = load_space(asked, one_token=one_token).document
         limit = {"max_parameters": space.max_parameters}  # of the run, if the file has none
         same = {**limit, **again} == {**limit, **space.document}
         pairs["--space"] = (space.name, space.name if same else f"{config.space}, which differs")

@@ -176,12 +176,25 @@ def test_what_is_judged_is_what_is_found() -> None:
 
     def judge(probes: Sequence[Probe]) -> tuple[float, float]:
         seen.append(probes)
-        return float(len(seen)), 0.0
+        return float(len(seen)), -float(len(seen))
 
     found = fit(lesson(x_NF, classes(x_NF, 2)), judge)
     assert [probe.penalty for (probe,) in seen] == list(PENALTIES)
     assert found is seen[-1][0]
     assert found.weights_FC.dtype == found.bias_C.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    ("losses", "tried"), [((1.0, 2.0, 3.0), 3), ((2.0, 1.0, 3.0, 2.0), 4), ((1.0, 1.5, 0.5, 1.0, 2.0), 5)]
+)
+def test_weaker_penalties_are_not_tried_once_the_loss_has_only_risen(
+    losses: Sequence[float], tried: int
+) -> None:
+    x_NF, said = features(60, 5), iter((0.5, loss) for loss in losses)
+    found = fit(lesson(x_NF, classes(x_NF, 2)), lambda _: next(said))
+    assert not list(said), "so many and no more"
+    assert found.penalty == PENALTIES[losses.index(min(losses))]
+    assert len(losses) == tried <= len(PENALTIES)
 
 
 @pytest.mark.parametrize("outputs", [1, 2, 3])
@@ -223,6 +236,6 @@ def test_a_path_of_penalties_ends_where_a_single_one_does() -> None:
     x_NF = features(300, 20)
     labels_N = classes(x_NF, 2)
     scores = iter(range(5))
-    found = fit(lesson(x_NF, labels_N), lambda _: (float(next(scores)), 0.0))
+    found = fit(lesson(x_NF, labels_N), lambda _: (float(score := next(scores)), -float(score)))
     alone = probe(x_NF, labels_N, outputs=2, penalty=PENALTIES[-1])
     np.testing.assert_allclose(found.weights_FC, alone.weights_FC, atol=1e-4)

@@ -156,3 +156,19 @@ def test_corners_show_every_option_and_bound() -> None:
     assert {config["head"]["kind"] for config in configs} == {"adapter", "linear", "mlp", "pooled-adapter"}
     assert {config["learning_rate"] for config in configs} == {5e-4, 8e-3}
     assert {config["head"].get("size") for config in configs} - {None} == {16, 64, 256}
+
+
+@pytest.mark.parametrize(("one_token", "batch"), [(False, 32), (True, 256)])
+def test_an_automatic_batch_fits_the_store(one_token: bool, batch: int) -> None:
+    document: dict[str, Any] = {
+        "space": {"head": HEAD, "learning_rate": {"uniform": [0.1, 0.2]}, "batch": "auto"},
+        "start": [
+            {"head": HEAD, "learning_rate": 0.1, "batch": "auto"},
+            {"head": HEAD, "learning_rate": 0.2},
+        ],
+    }
+    document["start"][1]["batch"] = batch  # said outright, it is the same point
+    space = parse_space(document, "mine", one_token=one_token)
+    assert {config.training.batch for config in space.typed_corners()} == {batch}
+    assert [point["batch"] for point in space.start] == [batch, batch]
+    assert parse_space(space.document, "mine").document == space.document, "what a run keeps is settled"
