@@ -1,5 +1,7 @@
 # make demo   from nothing to a report on generated data
-# make test   everything that guards the project
+# make check  formatter, linter, types, import contract, and the tests without Ray: three minutes on two cores
+# make test   the same with all tests
+# make docs   the pages of docs/ as a site, into site/
 VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHON ?= python3.11
@@ -7,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-compile --constraint constr
 # on all cores, where pip takes one; a few modules are for a newer Python
 COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
-.PHONY: demo test lint slow clean
+.PHONY: demo check test lint slow docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m bv_search.tune --space adapters
@@ -15,6 +17,9 @@ demo: $(VENV)/.demo
 # two processes: what a test of a search starts waits for one thing after another
 test: $(VENV)/.dev lint
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+
+check: $(VENV)/.dev lint
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --quick
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -24,6 +29,9 @@ lint: $(VENV)/.dev
 
 slow: $(VENV)/.dev
 	$(BIN)/python -m pytest --slow
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m mkdocs build
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV) || python3 -m venv $(VENV)
@@ -43,5 +51,10 @@ $(VENV)/.dev: pyproject.toml constraints.txt $(VENV)/.torch
 	$(COMPILE)
 	touch $@ $(VENV)/.demo
 
+# mkdocs alone: the pages need nothing of the project
+$(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(INSTALL) mkdocs
+	touch $@
+
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) site

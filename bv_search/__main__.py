@@ -10,14 +10,16 @@ from bv_search.errors import OutputError, UnknownName
 
 # a command is imported only when asked for: torch and Ray take seconds
 COMMANDS = {
+    "run": "go through all steps below, from data to a report and a model to serve",
     "finetune": "fine-tune an encoder and keep it at fractions of an epoch",
     "extract": "write a stage's hidden states into a store",
     "tune": "search for the best head on a store",
     "ensemble": "combine heads of a run with the encoder",
     "report": "write what runs found as HTML and Markdown",
     "predict": "answer new rows with a head, a run or an ensemble",
-    "store": "verify a store or tell what is in it",
-    "run": "verify a run",
+    "verify": "look at every file of a store or a run",
+    "store": "tell what is in a store",
+    "doctor": "say what this machine offers, and what will be chosen",
     "bench": "measure a claim of the project on this machine",
 }
 

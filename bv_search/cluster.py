@@ -103,9 +103,7 @@ def _join(address: str) -> None:
     import ray
 
     try:
-        place = _find_cluster() if address == "auto" else address
-        _ping(place)
-        ray.init(place, logging_level=logging.ERROR, log_to_driver=False)
+        ray.init(find_address(address), logging_level=logging.ERROR, log_to_driver=False)
     except (OSError, RuntimeError, ValueError) as error:  # nobody there; another version of Ray; no address
         raise UserError(
             "the Ray cluster cannot be joined",
@@ -114,6 +112,13 @@ def _join(address: str) -> None:
             found=error,
             do="correct RAY_ADDRESS, or unset it to work on this machine",
         ) from error
+
+
+def find_address(address: str) -> str:
+    """Of a cluster that answers; an OSError where none does."""
+    place = _find_cluster() if address == "auto" else address
+    _ping(place)
+    return place
 
 
 def _find_cluster() -> str:

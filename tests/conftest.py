@@ -35,8 +35,39 @@ import pytest  # noqa: E402
 REPOSITORY = Path(__file__).resolve().parents[1]
 
 
+RAY = (
+    "api/test_verbs.py",
+    "bench",
+    "demo",
+    "docs/test_python.py",
+    "extract",
+    "finetune",
+    "hostile",
+    "pipeline",
+    "test_cluster.py",
+    "tune",
+)
+"""Where tests start Ray, or processes that do: seconds for each."""
+
+LONG = (
+    "contracts",
+    "report/test_kinds.py",
+    "scan/test_capacity.py",
+    "scan/test_copies.py",
+    "scan/test_memory.py",
+    "source/test_live.py",
+)
+"""Where tests take ten seconds, or all of them a minute, without Ray."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+    parser.addoption("--quick", action="store_true", help="leave out the tests of RAY and LONG")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    places = {REPOSITORY / "tests" / place for place in (*RAY, *LONG)}
+    return True if config.getoption("--quick") and collection_path in places else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -62,7 +62,7 @@ def test_a_job_goes_through_the_forwarded_port_with_the_token_and_its_run_is_kep
     assert job.startswith("ray job submit -- ")
     assert "--runs /" in job, "or the run is lost with the job's own folder"
     if file.name == "gpu.yaml":
-        assert f"    {job}\n" in (CLUSTER.parent / "README.md").read_text(encoding="utf-8")
+        assert f"    {job}\n" in (CLUSTER.parent / "docs" / "cluster.md").read_text(encoding="utf-8")
 
 
 def test_images_are_of_the_ray_that_is_tested(config: dict[str, Any]) -> None:

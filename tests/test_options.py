@@ -18,7 +18,9 @@ OPTIONS = {
     "report": "--data --no-mlflow --together RUN",
     "predict": "--data --device --encoder --member --out --overwrite --store RUN|HEAD",
     "store": "ACTION STORE",
-    "run": "ACTION RUN",
+    "run": "--data --encoder --fraction --out --space --task --trials",
+    "verify": "STORE|RUN",
+    "doctor": "--runs",
     "bench": "--batch-tokens --budget --data --encoder --generations --heads --megabytes --plot --rounds "
     "--searchers --seeds --space --store --table --task --threads --trials --windows BENCHMARK",
 }

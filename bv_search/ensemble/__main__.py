@@ -18,13 +18,17 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", help="folders of runs on one task and store")
     parser.add_argument(
         "--method",
-        choices=["greedy", "mean", "max"],
-        default="greedy",
-        help="greedy: the best one, then whoever lowers the loss of the mean most (default); "
-        "mean, max: of the first of the heads, with the encoder or without",
+        choices=[str(method) for method in (Method.GREEDY, Method.MEAN, Method.MAX)],
+        default=str(EnsembleConfig.method),
+        help="greedy: the best one, then whoever lowers the loss of the mean most; "
+        "mean, max: of the first of the heads, with the encoder or without (default: %(default)s)",
     )
     parser.add_argument(
-        "--limit", type=positive_int, default=16, metavar="N", help="heads considered (default: 16)"
+        "--limit",
+        type=positive_int,
+        default=EnsembleConfig.limit,
+        metavar="N",
+        help="heads considered (default: %(default)s)",
     )
     parser.add_argument("--data", help="check that the store was made of this data")
     parser.add_argument("--no-mlflow", action="store_true", help="write the run folder only")

@@ -1,6 +1,7 @@
 """What an ensemble came to, for ensemble.json, for a program and for a reader."""
 
 from dataclasses import dataclass, field
+from html import escape
 from typing import Any
 
 from bv_search.ensemble.selection import Selection
@@ -99,6 +100,9 @@ class EnsembleResult:
         if self.model is not None:
             lines.append(f"  registered in MLflow as {self.model}")
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.text())}</pre>"
 
     def _worth(self, gain: Lead) -> str:
         """Whether there was anything to be gained by a search."""

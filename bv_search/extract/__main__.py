@@ -28,13 +28,16 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--format",
-        default="npy",
+        default=ExtractConfig.format,
         choices=FORMATS,
         help="of blocks; none: keep nothing, the encoder feeds the heads as they train, --source live "
         "(default: %(default)s)",
     )
     parser.add_argument(
-        "--dtype", default="float16", choices=sorted(STORED), help="of values (default: %(default)s)"
+        "--dtype",
+        default=ExtractConfig.dtype,
+        choices=sorted(STORED),
+        help="of values (default: %(default)s)",
     )
     parser.add_argument(
         "--layers", type=layers, default=None, metavar="all|N,…", help="0 is the embeddings (default: all)"
@@ -51,7 +54,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--threads", type=positive_int, help="of each worker on CPUs (default: its share)")
     parser.add_argument(
         "--precision",
-        default=AUTO,
+        default=ExtractConfig.precision,
         choices=(AUTO, *PRECISIONS),
         help="of the forward pass (default: 16 bits where the machine is faster at them)",
     )
@@ -64,7 +67,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         help="a block is closed at this size (default: 128 MiB)",
     )
-    parser.add_argument("--seed", type=int, default=0, help="of the order of rows (default: %(default)s)")
+    parser.add_argument(
+        "--seed", type=int, default=ExtractConfig.seed, help="of the order of rows (default: %(default)s)"
+    )
     parser.add_argument("--repair", action="store_true", help="redo the damaged files of a finished store")
 
 

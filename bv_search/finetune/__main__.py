@@ -7,7 +7,6 @@ from pathlib import Path
 from bv_search.command import Command, Progress, Result, main, positive_int
 from bv_search.finetune import finetuning
 from bv_search.finetune.config import PRECISIONS, FinetuneConfig
-from bv_search.precision import AUTO
 
 EXAMPLES = """
   bv-search finetune --task mrpc --encoder bert-base-uncased --fractions 0.3,1 --out stages/mrpc
@@ -33,18 +32,29 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--data", metavar="PATH", help="local folder or file of the task; without it, from the Hub"
     )
     parser.add_argument(
-        "--seed", type=int, default=0, help="of head, order and dropout (default: %(default)s)"
+        "--seed",
+        type=int,
+        default=FinetuneConfig.seed,
+        help="of head, order and dropout (default: %(default)s)",
     )
     parser.add_argument(
-        "--learning-rate", type=float, default=2e-5, help="constant after warm-up (default: %(default)s)"
+        "--learning-rate",
+        type=float,
+        default=FinetuneConfig.learning_rate,
+        help="constant after warm-up (default: %(default)s)",
     )
     parser.add_argument(
-        "--batch", type=positive_int, default=8, help="windows per step (default: %(default)s)"
+        "--batch",
+        type=positive_int,
+        default=FinetuneConfig.batch,
+        help="windows per step (default: %(default)s)",
     )
-    parser.add_argument("--device", default="auto", help="auto, cpu or cuda (default: %(default)s)")
+    parser.add_argument(
+        "--device", default=FinetuneConfig.device, help="auto, cpu or cuda (default: %(default)s)"
+    )
     parser.add_argument(
         "--precision",
-        default=AUTO,
+        default=FinetuneConfig.precision,
         choices=PRECISIONS,
         help="of matrix products (default: 16 bits where the machine is faster at them)",
     )

@@ -117,6 +117,24 @@ def answer_rows(
     return Answers(task=model.task, index=windows, logits=live_logits(model, encoder, windows, progress))
 
 
+def rows_of_texts(task: Task, texts: Sequence[str | tuple[str, str]]) -> list[Row]:
+    """Rows of texts at hand; each must have as many as a row of the task."""
+    pairs = [(text,) if isinstance(text, str) else tuple(text) for text in texts]
+    wanted = len(task.layout.columns[-1].texts)
+    for number, pair in enumerate(pairs):
+        if len(pair) != wanted or not all(isinstance(text, str) for text in pair):
+            raise DataError(
+                "is no row of the task",
+                where=f"text {number}",
+                expected=f"{task.name}: {' and '.join(task.layout.columns[-1].texts)}",
+                found=repr(texts[number])[:60],
+            )
+    return [
+        Row(id=str(number), text_a=pair[0], text_b=pair[1] if wanted > 1 else None)
+        for number, pair in enumerate(pairs)
+    ]
+
+
 def live_logits(
     model: Model, encoder: Encoder, windows: pa.Table, progress: Progress | None = None
 ) -> list[np.ndarray]:

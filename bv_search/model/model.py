@@ -6,8 +6,9 @@ encoder/                        the encoder itself, where it was bundled
 """
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -83,6 +84,20 @@ class Model:
         encoder = self.encoder.load(place, device=device, do=NAME_ENCODER)
         self.channels.check(encoder)
         return encoder
+
+    @cached_property
+    def own_encoder(self) -> Encoder:
+        """From where it was, loaded once."""
+        return self.load_encoder()
+
+    def predict(
+        self, texts: Sequence[str | tuple[str, str]], *, encoder: Encoder | None = None
+    ) -> list[dict[str, Any]]:
+        """What it says of each text, or pair of texts: {"id", "prediction", …}; of spans a question and its
+        passage. The encoder is loaded once, from its own place where none is given."""
+        from bv_search.model.answer import answer_rows, rows_of_texts
+
+        return answer_rows(self, encoder or self.own_encoder, rows_of_texts(self.task, texts)).rows
 
     def save_pretrained(self, folder: str | Path, *, bundle: bool = False) -> Path:
         """Write the model, whole or not at all. With `bundle` the encoder goes with it."""

@@ -34,7 +34,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "(default: predictions/MODEL-NAME in RUN|HEAD, replaced; NAME is that of --data's or --store's file)",
     )
     parser.add_argument("--overwrite", action="store_true", help="replace --out if it exists")
-    parser.add_argument("--device", default="auto", help="of the encoder: auto, cpu, cuda … (default: auto)")
+    parser.add_argument(
+        "--device",
+        default=PredictConfig.device,
+        help="of the encoder: auto, cpu, cuda … (default: %(default)s)",
+    )
 
 
 def command(args: Namespace, progress: Progress) -> Result:

@@ -109,7 +109,9 @@ def _sentence(standing: Standing, encoder: Standing | None) -> str:
         )
     size = ""
     if standing.parameters is not None:
-        size = f" with {count(standing.parameters)} parameters ({percent(standing.percent)} of the encoder's)"
+        size = f" with {count(standing.parameters)} parameters"
+    if standing.percent is not None:
+        size += f" ({percent(standing.percent)} of the encoder's)"
     text = f"The {standing.title}{size} scores {number(standing.score)} ({interval(standing.interval)})"
     if standing.delta is None or encoder is None:
         return f"{text}."

@@ -1,6 +1,7 @@
 """The report of a run: report.html and report.md in its folder, each whole or as it was."""
 
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,10 @@ class ReportResult:
         said = each[0] if len(each) == 1 else {"run": each[0]["run"], "reports": each}
         return {**said, "together": [str(path) for path in self.together]} if self.together else said
 
+    def _repr_html_(self) -> str:
+        """In a notebook each page stands in a frame, so that its styles stay its own."""
+        return "\n".join(_frame(report.html.read_text()) for report in self.reports)
+
     def text(self) -> str:
         texts = [
             "\n".join([*formatting.summary(report.facts), f"written: {report.html}, {report.markdown.name}"])
@@ -85,6 +90,10 @@ def _write(facts: Facts, config: ReportConfig, progress: Progress) -> Report:
     if config.mlflow:
         _mirror(facts.run, progress)
     return Report(facts=facts, html=html, markdown=markdown)
+
+
+def _frame(page: str) -> str:
+    return f'<iframe srcdoc="{escape(page)}" style="width: 100%; height: 45em; border: 0"></iframe>'
 
 
 def _mirror(run: Run, progress: Progress) -> None:

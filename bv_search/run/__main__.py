@@ -1,52 +1,68 @@
-"""`bv-search run verify RUN`."""
+"""`bv-search run`: from data to a run's report and a model to serve, all steps in one folder."""
 
 import sys
 from argparse import ArgumentParser, Namespace
-from dataclasses import asdict
 from pathlib import Path
 
-from bv_search.command import Command, Progress, Result, main
-from bv_search.files import RESTORE
-from bv_search.run.folder import Run
-from bv_search.run.verify import RunDamage, count_files, find_damage
+from bv_search.command import Command, Progress, Result, main, positive_int
+from bv_search.pipeline.config import PipelineConfig
+from bv_search.tune.config import DEFAULT_SPACE, DEFAULT_TRIALS
 
 EXAMPLES = """
-  bv-search run verify runs/first      every file against its digest; exit status 2 when one is damaged
+  bv-search run --task mrpc --encoder bert-base-uncased --data glue/MRPC --out mine
+  bv-search run --task ./reviews.yaml --encoder ./my-encoder --data reviews/ --space classification --out mine
+  the same command again goes on where it was interrupted; with more --trials it searches on
 """
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("action", choices=["verify"], help="what to do")
-    parser.add_argument("run", metavar="RUN", help="a run's folder")
+    parser.add_argument("--task", required=True, help="name of a task, or a YAML file that defines one")
+    parser.add_argument(
+        "--encoder", required=True, help="a transformers folder, or a name on the Hub (NAME or NAME@REVISION)"
+    )
+    parser.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="folder for all of it")
+    parser.add_argument(
+        "--data", metavar="PATH", help="local folder or file of the task; without it, from the Hub"
+    )
+    parser.add_argument(
+        "--fraction",
+        type=float,
+        default=PipelineConfig.fraction,
+        metavar="F",
+        help="of an epoch of fine-tuning, before heads are searched (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--space",
+        default=PipelineConfig.space,
+        help=f"a shipped space, or a YAML file (default: {DEFAULT_SPACE})",
+    )
+    parser.add_argument(
+        "--trials",
+        type=positive_int,
+        metavar="N",
+        help=f"heads to try (default: {DEFAULT_TRIALS} or the grid)",
+    )
 
 
 def run(args: Namespace, progress: Progress) -> Result:
-    return verify(Run.open(Path(args.run)), progress)
+    config = PipelineConfig(
+        task=args.task,
+        encoder=args.encoder,
+        out=args.out,
+        data=args.data,
+        fraction=args.fraction,
+        space=args.space,
+        trials=args.trials,
+    )
+    from bv_search.pipeline import pipeline  # with torch and Ray
 
-
-def verify(run: Run, progress: Progress) -> Result:
-    damaged: list[RunDamage] = []
-    total = count_files(run)
-    for number, found in enumerate(find_damage(run), start=1):
-        progress.update(f"verified {number} of {total} files")
-        if found is not None:
-            damaged.append(found)
-    lines = [f"{each.file}: expected {each.expected}; found {each.found}" for each in damaged]
-    if damaged:
-        lines.append(f"what is damaged: {RESTORE}")
-    json = {
-        "ok": not damaged,
-        "run": str(run.path),
-        "files": total,
-        "damaged": [asdict(each) for each in damaged],
-    }
-    text = "\n".join(lines) or f"{run.path}: {total} files, all as the journal says"
-    return Result(text=text, json=json, exit_status=2 if damaged else 0)
+    done = pipeline.run(config, progress)
+    return Result(text=str(done), json=done.to_json())
 
 
 COMMAND = Command(
     name="run",
-    summary="Look at a run: is it whole?",
+    summary="Go through all steps: finetune, extract, tune, ensemble, report, and a model to serve.",
     examples=EXAMPLES,
     add_arguments=add_arguments,
     run=run,

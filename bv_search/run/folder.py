@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import yaml
 
@@ -46,7 +46,7 @@ class Run:
         self._noted: tuple[int, dict[str, Mapping[str, str]]] = (0, {})
 
     @classmethod
-    def create(cls, path: str | Path, study: Study, told: Iterable[Event] = ()) -> "Run":
+    def create(cls, path: str | Path, study: Study, told: Iterable[Event] = ()) -> Self:
         """Make the folder, whole with its first events, or refuse."""
         path = Path(path)
         if path.exists():
@@ -63,7 +63,7 @@ class Run:
         return cls(path, study)
 
     @classmethod
-    def open(cls, path: str | Path) -> "Run":
+    def open(cls, path: str | Path) -> Self:
         path = Path(path)
         if not path.is_dir():
             raise RunError("does not exist", where=path, expected="the folder of a run")

@@ -56,7 +56,7 @@ class Study:
     pack: str  # heads per pass: "auto" or a number
     generation: Positive | None  # trials under way at once; None: as many as memory holds
     data_fraction: Share  # of the rows that heads learn from
-    encoder_parameters: Positive  # what `percent` is of
+    encoder_parameters: Count  # what `percent` is of; 0: nobody knows
     baseline: BaselineEntry | None = None  # the encoder's own scores, by the rows that judge heads
     folds: Positive = 1  # copies of each head
     finalists: Count = 0  # heads that learn once more at the end, from all rows

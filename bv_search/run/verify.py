@@ -4,37 +4,39 @@
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from bv_search.command import Progress
 from bv_search.errors import RunError
-from bv_search.files import digest_file
+from bv_search.files import RESTORE, digest_file
 from bv_search.run.folder import ENSEMBLE, Run
+from bv_search.store.verify import Damage, Verification, gather_damage
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunDamage:
-    file: str
-    expected: str
-    found: str
+def verify_run(run: Run, progress: Progress) -> Verification:
+    total = sum(1 for _ in noted_files(run)) + (run.path / ENSEMBLE).exists()
+    return Verification(
+        kind="run",
+        place=str(run.path),
+        files=total,
+        damaged=gather_damage(find_damage(run), total, progress),
+        truth="journal",
+        do=f"what is damaged: {RESTORE}",
+    )
 
 
-def count_files(run: Run) -> int:
-    return sum(1 for _ in noted_files(run)) + (run.path / ENSEMBLE).exists()
-
-
-def find_damage(run: Run) -> Iterator[RunDamage | None]:
+def find_damage(run: Run) -> Iterator[Damage | None]:
     """One result per file, as it is read: its damage, or None."""
     for path, expected in noted_files(run):
         found = digest_file(path) if path.is_file() else "no file"
         name = path.relative_to(run.path).as_posix()
-        yield None if found == expected else RunDamage(file=name, expected=expected, found=found)
+        yield None if found == expected else Damage(file=name, expected=expected, found=found)
     if (run.path / ENSEMBLE).exists():
         try:
             run.ensemble()
         except RunError as error:
             expected = str(error.expected or "an ensemble.json that can be read")
-            yield RunDamage(file=ENSEMBLE, expected=expected, found=str(error.found or error.what))
+            yield Damage(file=ENSEMBLE, expected=expected, found=str(error.found or error.what))
         else:
             yield None
 

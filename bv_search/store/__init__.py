@@ -10,7 +10,8 @@ index.py      one row per window
 statistics.py mean and deviation of every feature over the training rows
 reader.py     blocks fetched ahead and checked once
 store.py      open, splits, index, logits, blocks
-writer.py     write blocks, commit the manifest; a store from arrays
+writer.py     write blocks, commit the manifest
+arrays.py     a store of hidden states from elsewhere
 verify.py     find every damaged file
 info.py       sizes, and what one pass costs;  recompute.py  what the encoder would cost instead
 """

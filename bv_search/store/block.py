@@ -23,7 +23,7 @@ PARQUET_SCHEMA = pa.schema([pa.field("hidden", pa.large_binary(), nullable=False
 ROW_GROUP_BYTES = 2 << 20
 """Windows of so many bytes are written and read at a time, so that a block is never held twice."""
 
-REPAIR = "run `bv-search store verify`, then the same `bv-search extract` with --repair"
+REPAIR = "run `bv-search verify`, then the same `bv-search extract` with --repair"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

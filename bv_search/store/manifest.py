@@ -90,7 +90,7 @@ class EncoderEntry:
     id: str
     revision: str | None
     digest: str
-    parameters: Positive
+    parameters: Count  # 0: nobody knows, of arrays
     stage: Text | None = None
     fraction: Number | None = None
 

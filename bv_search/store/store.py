@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,9 @@ from bv_search.store.reader import BlockReader
 from bv_search.store.statistics import Statistics
 from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Task
+
+if TYPE_CHECKING:
+    from bv_search.store.arrays import ArraysOptions, Hidden, Labels
 
 Feed = Callable[["StoreSplit", Sequence[Part]], Iterator[Block]]
 """Gives parts of a split's blocks without reading their files."""
@@ -45,6 +48,22 @@ class Store:
     def open(cls, place: str | Path, *, verify: bool = True, memory: int | None = None) -> Self:
         folder = open_folder(place)
         return cls(folder, read_manifest(folder), verify=verify, memory=memory)
+
+    @classmethod
+    def from_arrays(
+        cls, place: str | Path, hidden: "Hidden", labels: "Labels", **options: Unpack["ArraysOptions"]
+    ) -> Self:
+        """A new store of hidden states from elsewhere; `store/arrays.py` says what they may be."""
+        from bv_search.store.arrays import write_arrays
+
+        write_arrays(place, hidden, labels, **options)
+        return cls.open(place)
+
+    def info(self) -> dict[str, Any]:
+        """What it is, how large, and what a pass costs, which is measured."""
+        from bv_search.store.info import describe
+
+        return describe(self)
 
     def fed_by(self, feed: Feed) -> Self:
         """The same store, whose blocks come from elsewhere."""

@@ -130,7 +130,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument(
         "--source",
-        default=AUTO,
+        default=TuneConfig.source,
         metavar="|".join(SOURCES),
         help="read the store, or let its encoder make the hidden states as heads train (default: the faster)",
     )
@@ -168,7 +168,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="train one trial of a run again, and compare its score and weights with those that were kept; "
         "exit status 1 if the scores do not agree",
     )
-    parser.add_argument("--runs", type=Path, default=Path("runs"), metavar="FOLDER", help="default: runs")
+    parser.add_argument(
+        "--runs", type=Path, default=TuneConfig.runs, metavar="FOLDER", help="default: %(default)s"
+    )
     parser.add_argument("--data", metavar="PATH", help="check that the store was made of this data")
     parser.add_argument("--dry-run", action="store_true", help="print heads, sizes and costs; do nothing")
     parser.add_argument(

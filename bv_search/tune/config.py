@@ -1,7 +1,9 @@
 """What `tune` is asked to do."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bv_search.source import AUTO
 
@@ -12,7 +14,7 @@ SCHEDULERS = ("asha", "none")
 class TuneConfig:
     """What is empty or None is as the resumed run has it, or else the default."""
 
-    space: str = ""  # a shipped one's name, or a YAML file
+    space: str | Mapping[str, Any] = ""  # a shipped one's name, a YAML file, or what stands in one
     store: str = ""  # folder or URL
     searcher: str | None = None  # None: grid for a finite space, else the default
     scheduler: str | None = None
@@ -41,7 +43,7 @@ class TuneConfig:
     runs: Path = Path("runs")
 
     @property
-    def begun_space(self) -> str:
+    def begun_space(self) -> str | Mapping[str, Any]:
         """What a new run searches."""
         return self.space or DEFAULT_SPACE
 

@@ -4,6 +4,7 @@ A point of it is written in two ways: as a trial's *config* (what trains), and a
 see): the path of each parameter on the way to its number, for choices the option's index.
 """
 
+import json
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -11,7 +12,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import bv_search
 from bv_search.document import Unreadable, load_yaml, read_plain
 from bv_search.errors import SpaceError, UnknownName, UserError
 from bv_search.scan.training import AUTO
@@ -24,9 +24,10 @@ from bv_search.tune.distribution import (
     parse_distribution,
 )
 
-PACKAGE = Path(bv_search.__file__).parent
+PACKAGE = Path(__file__).resolve().parents[1]
 FOLDERS = (PACKAGE.parent / "search_spaces", PACKAGE / "search_spaces")  # a checkout; an installed wheel
 
+OWN = "own"  # what a space is called that has no file
 AUTO_BATCH = {False: 32, True: 256}
 """Windows a step, by whether a store keeps one token of each: 32 of those are a dozen tiny operations."""
 
@@ -338,8 +339,10 @@ def _enumerate(node: Any, path: str, values: Values) -> Iterator[Draws]:
         yield {}
 
 
-def find_space(name: str, *, one_token: bool = False) -> Space:
-    """A shipped space by its name, or one in a YAML file."""
+def find_space(name: str | Mapping[str, Any], *, one_token: bool = False) -> Space:
+    """A shipped space by its name, one in a YAML file, or what stands in such a file."""
+    if not isinstance(name, str):
+        return parse_space(_plain(name), OWN, one_token=one_token)
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
         path = shipped_spaces().get(name, path)
@@ -351,6 +354,17 @@ def find_space(name: str, *, one_token: bool = False) -> Space:
 def shipped_spaces() -> dict[str, Path]:
     folder = next((folder for folder in FOLDERS if folder.is_dir()), FOLDERS[0])
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def _plain(space: Mapping[str, Any]) -> dict[str, Any]:
+    """As it would come from a file: a run keeps it as text."""
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(space, allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise SpaceError(
+            "holds what no file could", where=OWN, expected="numbers, texts, lists and dicts", found=error
+        ) from error
+    return plain
 
 
 def _read_space(path: Path, *, one_token: bool) -> Space:

@@ -14,7 +14,6 @@ from bv_search.errors import RunError, UserError
 from bv_search.files import digest_bytes, write_bytes
 from bv_search.heads.copies import load_heads
 from bv_search.model.loading import open_model
-from bv_search.run.__main__ import COMMAND
 from bv_search.run.ensemble_file import ENSEMBLE_VERSION
 from bv_search.run.folder import ENSEMBLE, JOURNAL, LEADERBOARD, STUDY, Run, check_file
 from bv_search.run.predictions import read_predictions
@@ -22,6 +21,7 @@ from bv_search.run.verify import find_damage, noted_files
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.store.verify import find_damage as find_store_damage
+from bv_search.verify.__main__ import COMMAND
 from tests.model.small_run import CONFIGS, make_run
 from tests.run.conftest import segment
 from tests.stores import make_class_store
@@ -159,23 +159,23 @@ def test_digests_that_were_written_since_are_known(run: Run) -> None:
 
 
 def test_the_command_says_what_is_damaged(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(COMMAND, ["verify", str(run.path)]) == 0
+    assert main(COMMAND, [str(run.path)]) == 0
     total = sum(1 for _ in noted_files(run)) + 1
     assert f"{total} files, all as the journal says" in capsys.readouterr().out
     zero(run.path / STATE)
     text = (run.path / ENSEMBLE).read_text()
     (run.path / ENSEMBLE).write_text(text.replace("mean", "max"))
 
-    assert main(COMMAND, ["verify", str(run.path), "--json"]) == 2
+    assert main(COMMAND, [str(run.path), "--json"]) == 2
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert [each["file"] for each in said["damaged"]] == [STATE, ENSEMBLE]
     assert (said["ok"], said["files"]) == (False, total)
-    main(COMMAND, ["verify", str(run.path)])
+    main(COMMAND, [str(run.path)])
     assert "restore it from a copy" in capsys.readouterr().out
 
 
 def test_a_damaged_journal_is_one_line(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     text = run.journal.path.read_text()
     run.journal.path.write_text(text.replace('"0001"', '"0011"', 1))
-    assert main(COMMAND, ["verify", str(run.path)]) == 2
+    assert main(COMMAND, [str(run.path)]) == 2
     assert "journal.jsonl line" in capsys.readouterr().err

@@ -15,6 +15,7 @@ from bv_search.scan.store_view import learned_split
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tasks.window import SCORING
+from bv_search.tune import study as study_module
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.study import OpenStudy, baseline_of, open_study
 from tests.stores import make_class_store
@@ -147,7 +148,7 @@ def test_few_rows_of_select_do_not_choose_alone(
     grid.write_text("space: {head: {kind: adapter, size: {grid: [4, 8]}}, learning_rate: 0.01}")
     assert folds_of(class_store, str(grid), tmp_path) == 1
     assert folds_of(class_store, str(grid), tmp_path, folds=3) == 3
-    monkeypatch.setattr("bv_search.tune.study.FEW_ROWS", 48)
+    monkeypatch.setattr(study_module, "FEW_ROWS", 48)
     assert folds_of(class_store, space, tmp_path) == 1
 
 
