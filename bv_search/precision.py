@@ -19,7 +19,7 @@ PRECISIONS = (FLOAT32, BFLOAT16, FLOAT16)
 
 GAIN = 1.1  # times as fast as 32 bits; without units for them 16 bits take several times as long
 SHAPE = (512, 384, 768)  # of the product that is measured: tokens of a piece, a width, features side by side
-ROUNDS = 5  # the first one prepares what the others use
+ROUNDS = 20  # the first one prepares what the others use
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,9 +44,10 @@ def choose_precision(
     """
     if asked != AUTO:
         return PrecisionChoice(precision=asked, why="as asked for")
-    wide = _seconds(FLOAT32, device, multiply)
-    for precision in among if device.type == "cuda" else (BFLOAT16,):
-        gain = wide / _seconds(precision, device, multiply)
+    candidates = among if device.type == "cuda" else (BFLOAT16,)
+    seconds = _measure((FLOAT32, *candidates), device, multiply)
+    for precision in candidates:
+        gain = seconds[FLOAT32] / seconds[precision]
         why = f"products of {precision} are {gain:.1f} times as fast as those of float32 here"
         if gain >= GAIN:
             return PrecisionChoice(precision=precision, why=why)
@@ -60,18 +61,26 @@ def dtype_of(precision: str) -> "torch.dtype":
     return dtype
 
 
-def _seconds(precision: str, device: "torch.device", multiply: Multiply | None) -> float:
-    """Of the fastest of some products: whatever else runs makes the others slower."""
+def _measure(
+    precisions: Sequence[str], device: "torch.device", multiply: Multiply | None
+) -> dict[str, float]:
+    """Seconds of the fastest product of each. They take turns on one core: whatever else runs slows all."""
     import torch
 
     rows, width, features = SHAPE
-    x_RX = torch.ones(rows, width, device=device, dtype=dtype_of(precision))
-    weight_YX = torch.ones(features, width, device=device, dtype=torch.float32 if multiply else x_RX.dtype)
-    seconds = []
-    for _ in range(ROUNDS):
+    inputs = {each: torch.ones(rows, width, device=device, dtype=dtype_of(each)) for each in precisions}
+    weights = {
+        each: torch.ones(features, width, device=device, dtype=torch.float32 if multiply else x_RX.dtype)
+        for each, x_RX in inputs.items()
+    }
+    found = dict.fromkeys(precisions, float("inf"))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    for each in tuple(precisions) * ROUNDS:
         begun = time.perf_counter()
-        (multiply or torch.nn.functional.linear)(x_RX, weight_YX)
+        (multiply or torch.nn.functional.linear)(inputs[each], weights[each])
         if device.type == "cuda":
             torch.cuda.synchronize(device)
-        seconds.append(time.perf_counter() - begun)
-    return min(seconds)
+        found[each] = min(found[each], time.perf_counter() - begun)
+    torch.set_num_threads(threads)
+    return found

@@ -11,7 +11,7 @@ CPU = torch.device("cpu")
 
 @pytest.mark.parametrize("asked", PRECISIONS)
 def test_what_is_asked_for_is_not_measured(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(module, "_seconds")
+    monkeypatch.delattr(module, "_measure")
     assert choose_precision(asked, CPU).precision == asked
 
 
@@ -20,7 +20,7 @@ def test_16_bits_are_taken_where_they_gain(
     gain: float, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = {"float32": 1.0, "bfloat16": 1.0 / gain}
-    monkeypatch.setattr(module, "_seconds", lambda precision, device, multiply: seconds[precision])
+    monkeypatch.setattr(module, "_measure", lambda precisions, device, multiply: seconds)
     choice = choose_precision(AUTO, CPU)
     assert choice.precision == expected
     assert f"{gain:.1f} times as fast" in str(choice)
