@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 from bv_search.command import CALM_THREADS, signals_held
 from bv_search.errors import BvError, UserError
 from bv_search.knock import knock, knock_grpc
+from bv_search.lifeline import lifeline
 
 SETTINGS = {
     **CALM_THREADS,
@@ -43,9 +45,14 @@ def ray_session() -> Iterator[None]:
     try:
         with signals_held(), _handlers_kept(), _native_stderr_closed():
             _begin() if alone else _join(os.environ["RAY_ADDRESS"])
-        yield
+        with _silent(), lifeline(_find_gone, _end_processes) as rest:
+            try:
+                yield
+            finally:
+                rest()
+                ray.shutdown()
     finally:
-        ray.shutdown()
+        ray.shutdown()  # also where it was interrupted on its way up
 
 
 def _begin() -> None:
@@ -77,6 +84,43 @@ def _handlers_kept() -> Iterator[None]:
         utils.set_sigterm_handler = theirs
         if current_thread() is main_thread() and ours is not None:
             signal.signal(signal.SIGTERM, ours)  # once more: Ray's C++ side took it unasked
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Ray tells of each process that died, on standard output; whether that matters is for us to say."""
+    from ray._private import worker
+
+    usual, worker.print_to_stdstream = worker.print_to_stdstream, lambda *_, **__: None
+    try:
+        yield
+    finally:
+        worker.print_to_stdstream = usual
+
+
+def _find_gone() -> BvError | None:
+    """The two processes of Ray that all others hang on, one of each machine and one of the cluster."""
+    from ray._private import worker
+
+    node = worker._global_node
+    if node is None:  # a client, which has no node of its own
+        return None
+    try:
+        with socket.socket(socket.AF_UNIX) as local:
+            local.connect(node.raylet_socket_name)
+        host, _, port = node.gcs_address.rpartition(":")
+        knock(host.strip("[]"), int(port))
+    except OSError as error:
+        return BvError("Ray has died", found=error, do="resume what was going on: what was finished is kept")
+    return None
+
+
+def _end_processes() -> None:
+    """Those that began with this one."""
+    from ray._private import worker
+
+    if worker._global_node is not None:
+        worker._global_node.kill_all_processes(check_alive=False)
 
 
 def machines() -> list[dict[str, Any]]:

@@ -28,14 +28,16 @@ CHATTY = ("matplotlib",)  # tell at length of a home that cannot be written, and
 
 
 DENIED = ("permission denied", "choose another place, or have its owner let you in")
+FULL = ("cannot be written: no space is left", "free some, then do it again: what was finished is kept")
 UNUSABLE = {
     errno.EACCES: DENIED,
     errno.EPERM: DENIED,
     errno.ENAMETOOLONG: ("name too long for a disk", "give a shorter one"),
     errno.ELOOP: ("links that lead to each other", "give a path that leads somewhere"),
-    errno.EROFS: ("a disk that is only read", "choose another place"),
+    errno.EROFS: ("cannot be written: the disk is only read", "choose another place"),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), FULL),
 }
-"""What a place can be at the first look at it, and what to do."""
+"""What a place can be, at the first look at it or later, and what to do."""
 
 
 class Progress:

@@ -37,6 +37,7 @@ class Room:
     place: Path
     small: Small  # a finished study of spans
     classes: Path  # a store of classes, without an encoder
+    encoder: Path  # that was never fine-tuned
 
     def write(self, name: str, content: str | bytes) -> str:
         path = self.place / name
