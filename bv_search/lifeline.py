@@ -1,8 +1,8 @@
 """A lifeline to processes that are waited for: who waits for one that is gone waits for ever.
 
-They are looked at now and then, beside the work. Where one is gone the work is broken off, with the error that
-says so. Where it stands in a call that does not hear of it, as many of Ray's do, the whole process ends, by the
-same line and exit status: what was finished is on the disk.
+They are looked at now and then, beside the work. Where one is gone the work is broken off, with an error that
+says so. Where it stands in a call that does not hear of it, as many of Ray's do, the whole process ends, by
+that line and exit status: what was finished is on the disk.
 """
 
 import os

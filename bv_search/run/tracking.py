@@ -55,8 +55,8 @@ def connect(runs: Path, *, task: str, uri: str | None = None) -> Tracking:
         os.environ.setdefault(name, value)
     from mlflow import MlflowClient  # a second of imports, only where there is something to log
 
-    for logger in ("mlflow", "alembic"):
-        logging.getLogger(logger).setLevel(logging.WARNING)
+    for logger in ("mlflow", "alembic"):  # whatever fails is raised too, and told in one line
+        logging.getLogger(logger).setLevel(logging.CRITICAL)
 
     own = uri == default_uri(runs)
     with exclusive(runs / LOCK), reaching(uri):
