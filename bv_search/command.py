@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import TextIOWrapper
+from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any, NoReturn, TextIO
 
@@ -136,6 +138,7 @@ def main(command: Command, argv: Sequence[str] | None = None) -> int:
     for name, value in CALM_THREADS.items():  # before anything imports torch, which reads it once
         os.environ.setdefault(name, value)
     prepare_streams()
+    provide_home()
     progress = Progress(quiet=False)
     try:
         with terminable():
@@ -182,6 +185,14 @@ def prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - for good
         elif isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def provide_home() -> None:
+    """Libraries ask for one while they are imported; a container may have neither HOME nor users."""
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = tempfile.gettempdir()
 
 
 @contextmanager

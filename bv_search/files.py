@@ -273,15 +273,9 @@ def digest_json(value: Mapping[str, Any]) -> str:
 
 def cache_folder() -> Path:
     """Of what can be made or fetched again: BV_CACHE, or the user's own."""
-    if named := os.environ.get("BV_CACHE"):
-        return home_path(named)
-    try:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError as error:  # neither HOME nor an entry among the users, as in a container
-        raise UserError(
-            "there is no place for a cache", found=error, do="name a folder by BV_CACHE"
-        ) from error
-    return base / "bv-search"
+    named = os.environ.get("BV_CACHE")
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return home_path(named) if named else base / "bv-search"
 
 
 def home_path(place: str | Path) -> Path:

@@ -37,11 +37,11 @@ def _mounts(tmp_path: Path) -> None:
         pytest.skip(f"no machine can be laid bare here: {tried.stderr.strip()}")
 
 
-def test_without_a_home_a_cache_has_to_be_named(tmp_path: Path) -> None:
-    asked = "from bv_search.files import cache_folder; cache_folder()"
-    said = on_a_bare_machine(tmp_path, "-c", asked)
-    assert "there is no place for a cache" in said.stderr
-    assert "name a folder by BV_CACHE" in said.stderr
+def test_without_a_home_a_search_gets_as_far_as_anywhere(tmp_path: Path) -> None:
+    """Ray asks for one, and where to find it among the users."""
+    said = on_a_bare_machine(tmp_path, "-m", "bv_search.tune", "--resume", str(tmp_path / "nowhere"))
+    assert (said.returncode, said.stdout, len(said.stderr.splitlines())) == (2, "", 1), said.stderr
+    assert "nowhere: does not exist; expected the folder of a run" in said.stderr
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from bv_search.knock import is_proxied, knock, knock_http
 from bv_search.run.lock import exclusive
 
 DATABASE, ARTIFACTS, LOCK = "mlflow.db", "mlartifacts", ".mlflow.lock"
+CONNECT_SECONDS = 60.0  # that another process may take to make a database
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # MLflow's own seven would hold up a search for minutes
@@ -59,7 +60,7 @@ def connect(runs: Path, *, task: str, uri: str | None = None) -> Tracking:
         logging.getLogger(logger).setLevel(logging.CRITICAL)
 
     own = uri == default_uri(runs)
-    with exclusive(runs / LOCK), reaching(uri):
+    with exclusive(runs / LOCK, wait=CONNECT_SECONDS), reaching(uri):
         if own:
             prepare_database(runs.resolve() / DATABASE)
         client = MlflowClient(tracking_uri=uri)
