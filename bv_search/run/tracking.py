@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bv_search.errors import RunError
+from bv_search.files import part_of, remove_part
 from bv_search.knock import is_proxied, knock, knock_http
 from bv_search.run.lock import exclusive
 
@@ -100,13 +101,15 @@ def prepare_database(path: Path) -> None:
     from sqlalchemy import Engine, event
 
     if not path.exists():
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        part = part_of(path)
         event.listen(Engine, "connect", _never_wait)
         try:
             _migrate(part)
+            part.replace(path)
         finally:
             event.remove(Engine, "connect", _never_wait)
-        part.replace(path)
+            for left in (part, part.with_name(f"{part.name}-journal")):
+                remove_part(left)
     _write_ahead(path)
 
 
@@ -150,11 +153,14 @@ def reaching(uri: str) -> Iterator[None]:
 
 
 def _unreachable(uri: str, cause: Exception) -> RunError:
+    do = "start that server, or unset MLFLOW_TRACKING_URI to use a database beside the runs"
+    if uri.startswith("sqlite:"):
+        do = "make room and a way for that file, or name another one, or a server, by MLFLOW_TRACKING_URI"
     return RunError(
         "MLflow cannot be reached",
         where=_without_password(uri),
         found=next(iter(str(cause).splitlines()), type(cause).__name__),
-        do="start that server, or unset MLFLOW_TRACKING_URI to use a database beside the runs",
+        do=do,
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,7 +118,7 @@ class Going:
 @pytest.fixture
 def whole(class_store: Store, tmp_path: Path, ray_cluster: None) -> Run:
     (tmp_path / "long.yaml").write_text(SPACE)
-    asked = {"trials": 6, "pack": "2", "searcher": "random", "folds": 1, "finalists": 0}
+    asked: dict[str, Any] = {"trials": 6, "pack": "2", "searcher": "random", "folds": 1, "finalists": 0}
     config = TuneConfig(
         space=str(tmp_path / "long.yaml"), store=class_store.path, name="whole", runs=tmp_path / "w", **asked
     )
