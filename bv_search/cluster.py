@@ -12,8 +12,9 @@ from typing import Any
 
 from bv_search.command import CALM_THREADS, signals_held
 from bv_search.errors import BvError, UserError
-from bv_search.knock import knock, knock_grpc
-from bv_search.lifeline import lifeline
+from bv_search.ping import SECONDS as PING_SECONDS
+from bv_search.ping import ping, ping_grpc
+from bv_search.watchdog import watchdog
 
 SETTINGS = {
     **CALM_THREADS,
@@ -45,11 +46,11 @@ def ray_session() -> Iterator[None]:
     try:
         with signals_held(), _handlers_kept(), _native_stderr_closed():
             _begin() if alone else _join(os.environ["RAY_ADDRESS"])
-        with _silent(), lifeline(_find_gone, _end_processes) as rest:
+        with _silent(), watchdog(_find_gone, _end_processes) as stop_checks:
             try:
                 yield
             finally:
-                rest()
+                stop_checks()
                 ray.shutdown()
     finally:
         ray.shutdown()  # also where it was interrupted on its way up
@@ -107,9 +108,10 @@ def _find_gone() -> BvError | None:
         return None
     try:
         with socket.socket(socket.AF_UNIX) as local:
+            local.settimeout(PING_SECONDS)
             local.connect(node.raylet_socket_name)
         host, _, port = node.gcs_address.rpartition(":")
-        knock(host.strip("[]"), int(port))
+        ping(host.strip("[]"), int(port))
     except OSError as error:
         return BvError("Ray has died", found=error, do="resume what was going on: what was finished is kept")
     return None
@@ -149,7 +151,7 @@ def _join(address: str) -> None:
 
     try:
         place = _find_cluster() if address == "auto" else address
-        _knock(place)
+        _ping(place)
         ray.init(place, logging_level=logging.ERROR, log_to_driver=False)
     except (OSError, RuntimeError, ValueError) as error:  # nobody there; another version of Ray; no address
         raise UserError(
@@ -171,12 +173,12 @@ def _find_cluster() -> str:
     return str(found)
 
 
-def _knock(address: str) -> None:
+def _ping(address: str) -> None:
     """Ray asks for minutes where nobody answers."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdecimal() and "/" not in host:
         # with TLS the first word is another
-        greet = knock if os.environ.get("RAY_USE_TLS", "0") not in ("", "0") else knock_grpc
+        greet = ping if os.environ.get("RAY_USE_TLS", "0") not in ("", "0") else ping_grpc
         greet(host.strip("[]"), int(port))
 
 

@@ -39,7 +39,7 @@ UNUSABLE = {
     errno.EROFS: ("cannot be written: the disk is only read", "choose another place"),
     **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), FULL),
 }
-"""What a place can be, at the first look at it or later, and what to do."""
+"""Path errors that are the user's to fix, and what to do."""
 
 
 class Progress:

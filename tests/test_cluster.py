@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from bv_search import knock
+from bv_search import ping as ping_module
 from bv_search.cluster import SETTINGS, ray_session
 from bv_search.command import CALM_THREADS
 from bv_search.errors import UserError
@@ -86,7 +86,7 @@ def test_a_cluster_that_is_not_there_is_one_clear_line(address: str, monkeypatch
 
 
 def test_who_accepts_and_never_answers_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(knock, "SECONDS", 0.2)
+    monkeypatch.setattr(ping_module, "SECONDS", 0.2)
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         for place in (address, f"ray://{address}"):

@@ -3,7 +3,7 @@
 arms.py      arms that take turns, so that what disturbs one disturbs all
 extract.py   extraction against a bare forward loop
 store.py     reading a store against pread and HDF5
-scan.py      training packs of heads against one head after another and the source work's way
+scan.py      training packs of heads against one head after another and the way of the paper
 tune.py      the whole command with packs against one head at a time
 probe.py     the whole command against scikit-learn and a plain loop, by score and time
 linear.py    linear models as one writes them with scikit-learn

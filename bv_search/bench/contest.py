@@ -42,7 +42,7 @@ Found = Mapping[tuple[Role, Axis], Sequence[float]]  # B
 
 
 @dataclass(frozen=True, kw_only=True)
-class Task:
+class ContestTask:
     """One search to be replayed."""
 
     path: Path
@@ -149,12 +149,12 @@ def hold(
     """Every way with every seed."""
     pairs = list(product(ways, range(seeds)))
     tasks = [
-        Task(path=path, way=way, seed=seed, heads=heads * LONGER.get(way, 1), shuffled=shuffled)
+        ContestTask(path=path, way=way, seed=seed, heads=heads * LONGER.get(way, 1), shuffled=shuffled)
         for way, seed in pairs
     ]
     found: dict[Way, list[Found]] = defaultdict(list)
     with _replaying(processes) as replay:
-        for number, ((way, _), one) in enumerate(zip(pairs, replay(Task.run, tasks), strict=True)):
+        for number, ((way, _), one) in enumerate(zip(pairs, replay(ContestTask.run, tasks), strict=True)):
             progress.update(f"{path}: {number} of {len(tasks)} searches replayed")
             found[way].append(one)
     keys = list(product(ROLES, AXES))

@@ -26,8 +26,7 @@ from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoder, Tokens, autocast, pad_batch
 from bv_search.errors import UserError
 from bv_search.extract.config import ExtractConfig
-from bv_search.extract.settings import Settings
-from bv_search.extract.survey import settle, survey_encoder, survey_hardware
+from bv_search.extract.settings import StoreSettings, settle, survey_encoder, survey_hardware
 from bv_search.source.channels import Channels
 from bv_search.source.fill import fill_block
 from bv_search.store.folder import open_folder
@@ -50,7 +49,7 @@ class Work:
     ids: list[Tokens]
     types: list[Tokens]
     lengths: np.ndarray
-    settings: Settings
+    settings: StoreSettings
 
     @cached_property
     def stored(self) -> np.ndarray:

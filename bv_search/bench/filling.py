@@ -11,18 +11,17 @@ from pathlib import Path
 import numpy as np
 
 from bv_search.bench.arms import take_turns
-from bv_search.bench.table import Ground, Learned, Table, key_of, read_table
+from bv_search.bench.table import Learned, Table, TableGround, key_of, read_table
 from bv_search.command import Progress
 from bv_search.errors import DataError, SpaceError
 from bv_search.scan.checks import Check
-from bv_search.scan.ground import train_split
-from bv_search.scan.outcome import Final, Outcome, Start
+from bv_search.scan.outcome import Final, SegmentResult, Start
 from bv_search.scan.rows import is_one_token
 from bv_search.scan.scanner import Scanner
+from bv_search.scan.store_view import train_split
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
-from bv_search.tune.pool import Pool, Waiting
-from bv_search.tune.rungs import Rungs
+from bv_search.tune.packing import Packer, Rungs, WaitingHead
 from bv_search.tune.space import Config, Space
 
 SIZES = (1, 4, 16, 32)  # of packs whose time is taken
@@ -47,18 +46,18 @@ def fill(path: Path, store: Store, space: Space, *, pack: int, threads: int, pro
     return table
 
 
-def _ground(store: Store, space: Space) -> Ground:
+def _ground(store: Store, space: Space) -> TableGround:
     train = train_split(store)
-    return Ground(
+    return TableGround(
         name=store.task.name,
         store=store.digest,
-        space=space.source,
+        space=space.document,
         windows=train.windows,
         one_token=is_one_token(train),
     )
 
 
-def _begun(path: Path, ground: Ground) -> Table:
+def _begun(path: Path, ground: TableGround) -> Table:
     if not path.exists():
         return Table(ground=ground, learned={})
     table = read_table(path)
@@ -73,12 +72,12 @@ def _begun(path: Path, ground: Ground) -> Table:
 def train(scanner: Scanner, rungs: Rungs, configs: Sequence[Config]) -> list[Learned]:
     """One pack of heads to their ends."""
     heads = [
-        Waiting(trial=str(number), config=TrialConfig.from_json(config), position=0)
+        WaitingHead(trial=str(number), config=TrialConfig.from_json(config), position=0)
         for number, config in enumerate(configs)
     ]
     found: dict[str, list[Check]] = {head.trial: [] for head in heads}
     states: dict[str, bytes] = {}
-    pool = Pool(rungs, len(heads))
+    pool = Packer(rungs, len(heads))
     for head in heads:
         pool.park(head)
     while orders := pool.next_round(1):
@@ -98,7 +97,7 @@ def train(scanner: Scanner, rungs: Rungs, configs: Sequence[Config]) -> list[Lea
     ]
 
 
-def _worths(outcome: Outcome, before: Sequence[Check]) -> Iterator[Check]:
+def _worths(outcome: SegmentResult, before: Sequence[Check]) -> Iterator[Check]:
     """Every gain on the way, and what it is worth where the segment ends."""
     best = before[-1] if before else None
     for check in outcome.checks:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bv_search.scan.ground import role_index
+from bv_search.scan.store_view import role_index
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Role

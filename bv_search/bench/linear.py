@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
 from bv_search.bench.finding import Finding, find
-from bv_search.scan.ground import role_index
+from bv_search.scan.store_view import role_index
 from bv_search.store.dtype import widen
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role

@@ -11,8 +11,8 @@ from bv_search.bench.finding import Finding, find
 from bv_search.bench.plain import PlainHead
 from bv_search.bench.standard import StandardBatches
 from bv_search.heads.config import AdapterHead
-from bv_search.scan.ground import head_shape
 from bv_search.scan.loss import LOSSES
+from bv_search.scan.store_view import head_shape
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tasks.task import Kind, Logits

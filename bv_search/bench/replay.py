@@ -1,4 +1,4 @@
-"""A search replayed on a table: the searchers, the pool and the halving of `tune`, and no training.
+"""A search replayed on a table: the searchers, the packing and the halving of `tune`, and no training.
 
 A generation of heads is under way at once. They go in packs from rung to rung, the furthest first, and the
 searcher hears of a whole pack before it is asked again: as `tune` does it with one worker.
@@ -10,8 +10,7 @@ from itertools import count
 
 from bv_search.bench.table import Learned, Table
 from bv_search.tune.halving import Halving
-from bv_search.tune.pool import Order, Pool, Waiting
-from bv_search.tune.rungs import Rungs
+from bv_search.tune.packing import Order, Packer, Rungs, WaitingHead
 from bv_search.tune.searchers import Searcher
 
 PACK = 32  # heads at most
@@ -35,7 +34,7 @@ class Moment:
 class Replay:
     def __init__(self, table: Table, rungs: Rungs, searcher: Searcher, generation: int) -> None:
         self._table, self._searcher, self._generation = table, searcher, generation
-        self._halving, self._pool = Halving(rungs), Pool(rungs, PACK)
+        self._halving, self._pool = Halving(rungs), Packer(rungs, PACK)
         self._numbers = count(1)
         self._live: dict[str, Learned] = {}
         self._now = Moment(trials=0, rows=0, seconds=0.0, select=None, best=None)
@@ -57,7 +56,7 @@ class Replay:
             if draws is None:
                 return
             self._live[trial] = learned = self._table.of(self._searcher.space.config(draws))
-            self._pool.park(Waiting(trial=trial, config=learned.trial, position=0))
+            self._pool.park(WaitingHead(trial=trial, config=learned.trial, position=0))
 
     def _train(self, order: Order) -> Iterator[Moment]:
         """One segment. All that came to a stop of theirs are heard before any is judged."""
@@ -77,7 +76,7 @@ class Replay:
             else:
                 self._pool.park(replace(head, position=order.stop))
 
-    def _judge(self, head: Waiting, learned: Learned, stop: int) -> None:
+    def _judge(self, head: WaitingHead, learned: Learned, stop: int) -> None:
         now, done = self._now, learned.ends_by(stop)
         score = None if learned.diverged else learned.worth(stop).score
         if score is not None and (now.select is None or score > now.select):

@@ -27,8 +27,8 @@ import torch
 from bv_search.bench.arms import Arm, ratio, render, take_turns
 from bv_search.bench.hdf5 import write_padded
 from bv_search.bench.loop import Loop
+from bv_search.bench.paper_way import PaperWay
 from bv_search.bench.plain import train_plain
-from bv_search.bench.source_work import SourceWork
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
 from bv_search.heads.branches.product import product
@@ -36,18 +36,17 @@ from bv_search.scan.batch import Batch, batches, widen
 from bv_search.scan.learner import Learner
 from bv_search.scan.order import parts, pass_length
 from bv_search.scan.outcome import Start
+from bv_search.scan.pack_trainer import PackTrainer
 from bv_search.scan.rows import is_one_token
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.segment import TrainingData, train_segment
 from bv_search.scan.state import HeadState
-from bv_search.scan.team import Team
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import Store
 from bv_search.tasks.task import Kind
 from bv_search.tune.searchers import SEARCHERS
-from bv_search.tune.space import parse_space
-from bv_search.tune.space_file import find_space
+from bv_search.tune.space import find_space, parse_space
 
 CPU = torch.device("cpu")
 SAMPLE = 4  # heads trained one by one
@@ -80,7 +79,7 @@ LIGHT = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ground:
+class ScanGround:
     """What all arms train on: the first windows of a store."""
 
     scanner: Scanner
@@ -116,7 +115,7 @@ def run(args: Namespace, progress: Progress) -> Result:
     state = scanner.fresh(Start(trial="", config=TrialConfig.from_json({"head": {"kind": "pooling"}})))
     data = scanner.training_data([state])
     windows = min(args.windows, data.rows.split.windows) // MICRO_BATCH * MICRO_BATCH
-    ground = Ground(scanner=scanner, store=store, data=data, windows=windows)
+    ground = ScanGround(scanner=scanner, store=store, data=data, windows=windows)
     measure = _measure_passes if one_token else _measure_windows
     said, ratios = measure(ground, args, progress)
     said |= {arm: each.to_json() for arm, each in _roofs(args.rounds, progress).items()}
@@ -127,11 +126,11 @@ def run(args: Namespace, progress: Progress) -> Result:
 Measurement = tuple[dict[str, Any], dict[str, float]]
 
 
-def _measure_passes(ground: Ground, args: Namespace, progress: Progress) -> Measurement:
+def _measure_passes(ground: ScanGround, args: Namespace, progress: Progress) -> Measurement:
     """Of a store with one token a window."""
     loop, numbers = Loop(ground.store), count()
     length = pass_length(ground.data.rows.split.windows)
-    families = {"classification": find_space("classification").source, "poolings and linear": LIGHT}
+    families = {"classification": find_space("classification").document, "poolings and linear": LIGHT}
 
     def train(heads: Sequence[HeadState]) -> float:
         train_segment(ground.data, heads, PASSES * length)
@@ -163,12 +162,12 @@ def _few(heads: Sequence[HeadState]) -> Sequence[HeadState]:
     return heads[:: max(1, len(heads) // SAMPLE)]
 
 
-def _measure_windows(ground: Ground, args: Namespace, progress: Progress) -> Measurement:
+def _measure_windows(ground: ScanGround, args: Namespace, progress: Progress) -> Measurement:
     """Of a store with all tokens."""
     families = {
         "pooling": ground.heads(POOLINGS, args.heads, passes=1),
         "shared adapters": ground.heads(SHARED, args.heads, passes=1),
-        "adapters": ground.heads(find_space("adapters").source, args.heads, passes=1),
+        "adapters": ground.heads(find_space("adapters").document, args.heads, passes=1),
     }
     said: dict[str, Any] = {}
     ratios: dict[str, float] = {}
@@ -183,7 +182,7 @@ def _measure_windows(ground: Ground, args: Namespace, progress: Progress) -> Mea
     return said, ratios
 
 
-def _arms(name: str, heads: Sequence[HeadState], ground: Ground, folder: Path) -> dict[str, Arm]:
+def _arms(name: str, heads: Sequence[HeadState], ground: ScanGround, folder: Path) -> dict[str, Arm]:
     few = _few(heads)
     arms: dict[str, Arm] = {
         f"{name}: pack": lambda: _train(heads, ground),
@@ -192,65 +191,65 @@ def _arms(name: str, heads: Sequence[HeadState], ground: Ground, folder: Path) -
         f"{name}: one read, no fusing": lambda: _plain_loop(heads, ground),
     }
     if name == "adapters":
-        source_work = _source_work(ground, folder)
-        arms[f"{name}: source work's way"] = lambda: _each(few, ground, source_work.train_apart)
-        arms[f"{name}: source work's way, in one process"] = lambda: _each(few, ground, source_work.train)
+        paper_way = _paper_way(ground, folder)
+        arms[f"{name}: source work's way"] = lambda: _each(few, ground, paper_way.train_apart)
+        arms[f"{name}: source work's way, in one process"] = lambda: _each(few, ground, paper_way.train)
     return arms
 
 
-def _each(heads: Sequence[HeadState], ground: Ground, train: Callable[[HeadState], None]) -> float:
+def _each(heads: Sequence[HeadState], ground: ScanGround, train: Callable[[HeadState], None]) -> float:
     for head in heads:
         train(head)
     return float(len(heads) * ground.windows)
 
 
-def _train(heads: Sequence[HeadState], ground: Ground) -> float:
+def _train(heads: Sequence[HeadState], ground: ScanGround) -> float:
     train_segment(ground.data, heads, ground.stop)
     return float(len(heads) * ground.windows)
 
 
-def _plain(ground: Ground, head: HeadState) -> None:
+def _plain(ground: ScanGround, head: HeadState) -> None:
     train_plain(head, _through_reader(ground), ground.data.labels_ND, ground.data.kind)
 
 
-def _through_reader(ground: Ground) -> Iterator[Batch]:
+def _through_reader(ground: ScanGround) -> Iterator[Batch]:
     return batches(ground.data.rows.split, _plan(ground), inputs=ground.data.rows.inputs, device=CPU)
 
 
-def _plain_loop(heads: Sequence[HeadState], ground: Ground) -> float:
+def _plain_loop(heads: Sequence[HeadState], ground: ScanGround) -> float:
     """for batch: for head."""
     standard = ground.data.standard
     learners = [Learner.attach(h, windows=ground.windows, standard=standard, device=CPU) for h in heads]
-    teams = [Team([learner], ground.data.kind) for learner in learners]
+    trainers = [PackTrainer(learner.copies, ground.data.kind) for learner in learners]
     for batch in _through_reader(ground):
         labels_ND = torch.from_numpy(ground.data.labels_ND[batch.windows])
-        for team in teams:
-            team.learn(batch, labels_ND)
+        for trainer in trainers:
+            trainer.learn(batch, labels_ND)
     return float(len(heads) * ground.windows)
 
 
-def _plan(ground: Ground) -> list[Any]:
+def _plan(ground: ScanGround) -> list[Any]:
     windows = ground.data.rows.split.block_windows
     return list(parts(windows, rows=ground.windows, start=0, stop=ground.stop, seed=0))
 
 
-def _source_work(ground: Ground, folder: Path) -> SourceWork:
+def _paper_way(ground: ScanGround, folder: Path) -> PaperWay:
     """With its file: every window padded to the task's maximum, in float32."""
     layers, width = ground.store.manifest.shape
     path = folder / "padded.h5"
     write_padded(path, _windows(ground), (ground.windows, layers, ground.store.task.max_length, width))
     threads = torch.get_num_threads()
-    return SourceWork(file=path, labels_ND=ground.data.labels_ND, kind=ground.data.kind, threads=threads)
+    return PaperWay(file=path, labels_ND=ground.data.labels_ND, kind=ground.data.kind, threads=threads)
 
 
-def _windows(ground: Ground) -> Iterator[np.ndarray]:
+def _windows(ground: ScanGround) -> Iterator[np.ndarray]:
     for block in ground.data.rows.split.read(_plan(ground)):
         ends = np.cumsum(block.lengths)
         for start, end in zip(ends - block.lengths, ends, strict=True):
             yield widen(block.hidden_LTH[:, start:end], CPU).numpy()
 
 
-def _waiting(heads: Sequence[HeadState], ground: Ground) -> float:
+def _waiting(heads: Sequence[HeadState], ground: ScanGround) -> float:
     """How much of a pack's pass is spent in asking for blocks."""
     started = time.perf_counter()
     _train(heads, ground)

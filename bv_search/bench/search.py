@@ -30,7 +30,7 @@ from bv_search.command import Progress, Result
 from bv_search.errors import UserError
 from bv_search.files import write_text
 from bv_search.store.store import Store
-from bv_search.tune.space_file import find_space
+from bv_search.tune.space import find_space
 
 BEST = 5  # ways that are named
 

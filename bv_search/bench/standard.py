@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from bv_search.scan.batch import widen
-from bv_search.scan.ground import labels_of
+from bv_search.scan.store_view import labels_of
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tasks.task import Kind

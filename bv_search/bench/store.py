@@ -27,7 +27,7 @@ from bv_search.store.manifest import BlockEntry, EncoderEntry
 from bv_search.store.store import Store, StoreSplit
 from bv_search.store.writer import SplitArrays, write_store
 from bv_search.tasks.registry import find_task
-from bv_search.tasks.window import Windows
+from bv_search.tasks.window import WindowRows
 
 SYNTHETIC_LAYERS, SYNTHETIC_WIDTH = 13, 768
 SQUAD_MEAN, SQUAD_SPREAD, SQUAD_MOST = 171, 0.45, 386
@@ -192,7 +192,7 @@ def _synthetic(folder: Path, megabytes: int, progress: Progress) -> Store:
     count = max(MICRO_BATCH, (megabytes << 20) // (token_bytes * SQUAD_MEAN))
     lengths = np.clip(rng.lognormal(np.log(155), SQUAD_SPREAD, count), 30, SQUAD_MOST).astype(int)
     values = rng.normal(size=(SYNTHETIC_LAYERS, SQUAD_MOST, SYNTHETIC_WIDTH)).astype(np.float32)
-    table = Windows()
+    table = WindowRows()
     for number, length in enumerate(lengths):
         table.ids.append(f"r{number}#0")
         table.rows.append(f"r{number}")

@@ -18,7 +18,7 @@ from bv_search.errors import DataError
 from bv_search.files import write_atomic
 from bv_search.scan.checks import Check
 from bv_search.scan.trial import TrialConfig
-from bv_search.tune.rungs import Rungs, plan_rungs
+from bv_search.tune.packing import Rungs, plan_rungs
 from bv_search.tune.space import Config, Space, parse_space
 
 ABOUT = b"bv.table"
@@ -66,7 +66,7 @@ class Learned:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ground:
+class TableGround:
     """What the heads of a table were trained on."""
 
     name: str
@@ -78,7 +78,7 @@ class Ground:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    ground: Ground
+    ground: TableGround
     learned: Mapping[str, Learned]  # by the key of its config
     rates: Mapping[int, float] = field(default_factory=dict)  # rows a second, by how many heads share a pack
 
@@ -136,7 +136,7 @@ def read_table(path: Path) -> Table:
     except (OSError, KeyError, TypeError, ValueError, pa.ArrowException) as error:
         raise DataError("is no table of heads", where=path, found=error) from error
     rates = {int(size): rate for size, rate in about.pop("rates").items()}
-    return Table(ground=Ground(**about), learned=dict(map(_row, table.to_pylist())), rates=rates)
+    return Table(ground=TableGround(**about), learned=dict(map(_row, table.to_pylist())), rates=rates)
 
 
 def _row(row: Mapping[str, Any]) -> tuple[str, Learned]:

@@ -5,8 +5,8 @@ text.py           passages, and questions with and without an answer, as SQuAD 2
 tokenizer.py      a WordPiece vocabulary of that text
 encoder.py        a small BERT from scratch, pre-trained a little
 pretraining.py    how: answerable questions about passages of its own
-stock.py          what is made once and kept in the cache: data, encoder, stages, store
-request.py        what can be wrong with the asking
+cache.py          what is made once and kept in the cache: data, encoder, stages, store
+precheck.py       errors in the options, found before anything is made
 demonstration.py  the real commands, one after the other, and what they found
 """
 
@@ -16,7 +16,7 @@ from bv_search.tune.config import TuneConfig
 
 def demonstrate(config: TuneConfig, progress: Progress) -> Result:
     """Search heads on generated data; what was made once is taken from the cache."""
-    from bv_search.demo.request import check_request
+    from bv_search.demo.precheck import check_request
 
     check_request(config)
     # everything there is, torch and Ray included, comes in with it

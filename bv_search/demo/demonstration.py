@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bv_search.cluster import ray_session
 from bv_search.command import Progress, Result
-from bv_search.demo.stock import TASK, Stock, StockSettings, provide
+from bv_search.demo.cache import TASK, DemoCache, DemoSettings, provide
 from bv_search.ensemble import ensemble
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.model.standings import standings_text
@@ -18,51 +18,51 @@ from bv_search.report.report import Report, ReportConfig
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import leaderboard_text
 from bv_search.run.mlflow import open_mirror
-from bv_search.tune import outcome, search
+from bv_search.tune import search, summary
 from bv_search.tune.config import TuneConfig
 
 DEFAULT_TRIALS = 24  # what fits into a minute on two cores
 
 
-def run(config: TuneConfig, progress: Progress, settings: StockSettings | None = None) -> Result:
+def run(config: TuneConfig, progress: Progress, settings: DemoSettings | None = None) -> Result:
     """Everything from text to a report. Scores are what was measured, whatever that is."""
     began = time.monotonic()
     with ray_session():
-        stock = provide(settings or StockSettings(), progress)
+        made = provide(settings or DemoSettings(), progress)
         progress.say(f"5 of 6, tune: heads on these hidden states, space {config.begun_space}")
-        found = search.run(_on(stock, config), progress)
+        found = search.run(_on(made, config), progress)
     progress.say("6 of 6, ensemble and report")
     combined = ensemble.run(EnsembleConfig(runs=(str(found.path),)), progress)
     written = report.run(ReportConfig(runs=(str(found.path),)), progress).reports[0]
     seconds = time.monotonic() - began
     return Result(
-        text=describe(found, stock, written, config, seconds),
+        text=describe(found, made, written, config, seconds),
         json={
-            **outcome.to_json(found, written.facts.compared),
+            **summary.to_json(found, written.facts.compared),
             "ensemble": combined.to_json(),
             "report": str(written.html),
-            "demonstration": {"folder": str(stock.folder), "seconds": seconds},
+            "demonstration": {"folder": str(made.folder), "seconds": seconds},
         },
     )
 
 
-def _on(stock: Stock, config: TuneConfig) -> TuneConfig:
-    return replace(config, store=str(stock.store), trials=config.trials or DEFAULT_TRIALS)
+def _on(made: DemoCache, config: TuneConfig) -> TuneConfig:
+    return replace(config, store=str(made.store), trials=config.trials or DEFAULT_TRIALS)
 
 
-def describe(found: Run, stock: Stock, written: Report, config: TuneConfig, seconds: float) -> str:
+def describe(found: Run, made: DemoCache, written: Report, config: TuneConfig, seconds: float) -> str:
     parts = [
         leaderboard_text(found.trials(), found.study.baseline),
-        comparison(written.facts, stock),
-        next_steps(found, stock, written, config),
+        comparison(written.facts, made),
+        next_steps(found, made, written, config),
         f"all of this took {seconds:.0f} s",
     ]
     return "\n\n".join(parts)
 
 
-def comparison(facts: Facts, stock: Stock) -> str:
+def comparison(facts: Facts, made: DemoCache) -> str:
     """The ladder and what stands on it, and what the encoder comes to when it is trained on."""
-    first, whole = stock.stage.stage, stock.whole.stage
+    first, whole = made.stage.stage, made.whole.stage
     assert whole.interval is not None, "a stage after training has predictions"
     lines = [standings_text(facts.compared, facts.task.metric)]
     if facts.unbeaten is not None:
@@ -75,16 +75,16 @@ def comparison(facts: Facts, stock: Stock) -> str:
     return "\n".join(lines)
 
 
-def next_steps(found: Run, stock: Stock, written: Report, config: TuneConfig) -> str:
+def next_steps(found: Run, made: DemoCache, written: Report, config: TuneConfig) -> str:
     ours = _typed("bv-search")
-    own, demo = "--task TASK --data FOLDER", f"--task {TASK} --data {stock.data}"
+    own, demo = "--task TASK --data FOLDER", f"--task {TASK} --data {made.data}"
     return "\n".join(
         [
             "next",
             f"  read the report       {written.html}",
             f"  look at every trial   {_look(found)}",
             f"  search on             {ours} tune --resume {found.path} --trials +24",
-            f"  a learning curve      {ours} finetune {demo} --encoder {stock.encoder} "
+            f"  a learning curve      {ours} finetune {demo} --encoder {made.encoder} "
             "--learning-rate 2e-3 --fractions 0.2,0.5,2 --out stages/demo",
             f"  on your own data      {ours} finetune {own} --encoder bert-base-uncased "
             "--fractions 0.3 --out stages",

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 from transformers import BertConfig, BertForQuestionAnswering, PreTrainedTokenizerBase
 
-from bv_search.demo.pretraining import PretrainingSettings, Step, pretrain
+from bv_search.demo.pretraining import PretrainingSettings, PretrainingStep, pretrain
 from bv_search.demo.text import TextSettings
 from bv_search.demo.tokenizer import build_tokenizer
 from bv_search.encoder.silence import silence
@@ -32,7 +32,7 @@ def build_encoder(
     data: Path,
     settings: EncoderSettings,
     pretraining: PretrainingSettings | None = None,
-    tell: Callable[[Step], object] = lambda step: None,
+    tell: Callable[[PretrainingStep], object] = lambda step: None,
 ) -> Path:
     """A transformers folder at `out` whose vocabulary comes from the text in `data`."""
     tokenizer = build_tokenizer(data, vocabulary=settings.vocabulary, positions=settings.positions)

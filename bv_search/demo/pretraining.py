@@ -29,7 +29,7 @@ class PretrainingSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class PretrainingStep:
     number: int
     loss: float  # mean since the step before
     right: float  # share of answers found since the step before
@@ -40,7 +40,7 @@ def pretrain(
     tokenizer: PreTrainedTokenizerBase,
     text: TextSettings,
     settings: PretrainingSettings,
-) -> Iterator[Step]:
+) -> Iterator[PretrainingStep]:
     """Train in place. Without dropout: on so little text, it costs more than it gives."""
     model.eval()
     rng = random.Random(f"pre-training {settings.seed}")  # noqa: S311
@@ -60,7 +60,9 @@ def pretrain(
         right += int((found == spans).all(dim=1).sum())
         if number % REPORT_EVERY == 0 or number == settings.steps:
             steps = (number - 1) % REPORT_EVERY + 1
-            yield Step(number=number, loss=loss_sum / steps, right=right / (steps * settings.batch))
+            yield PretrainingStep(
+                number=number, loss=loss_sum / steps, right=right / (steps * settings.batch)
+            )
             loss_sum, right = 0.0, 0
 
 

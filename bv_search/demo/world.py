@@ -66,7 +66,7 @@ TERRORS = words("""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class FactKind:
     """A kind of fact: its values (each part is drawn by itself), how it is told, how it is asked for."""
 
     parts: tuple[tuple[str, ...], ...]
@@ -75,7 +75,7 @@ class Kind:
 
 
 KINDS = {
-    "home": Kind(
+    "home": FactKind(
         parts=(PLACES,),
         told=("{who} lives in {what}.", "The home of {who} is in {what}.", "{who} has a house in {what}."),
         asked=(
@@ -84,17 +84,17 @@ KINDS = {
             "Which town has the house of {who}?",
         ),
     ),
-    "trade": Kind(
+    "trade": FactKind(
         parts=(TRADES,),
         told=("{who} works as a {what}.", "The trade of {who} is {what}.", "{who} earns money as a {what}."),
         asked=("What does {who} work as?", "What is the trade of {who}?", "How does {who} earn money?"),
     ),
-    "pet": Kind(
+    "pet": FactKind(
         parts=(COLOURS, PETS),
         told=("{who} keeps a {what}.", "The pet of {who} is a {what}.", "{who} owns a {what}."),
         asked=("What pet does {who} own?", "Which animal does {who} keep?", "What is the pet of {who}?"),
     ),
-    "music": Kind(
+    "music": FactKind(
         parts=(INSTRUMENTS,),
         told=(
             "{who} plays the {what}.",
@@ -107,7 +107,7 @@ KINDS = {
             "What does {who} practise?",
         ),
     ),
-    "dish": Kind(
+    "dish": FactKind(
         parts=(FLAVOURS, FOODS),
         told=("{who} likes to eat {what}.", "The best dish of {who} is {what}.", "{who} often cooks {what}."),
         asked=(
@@ -116,7 +116,7 @@ KINDS = {
             "Which meal does {who} often cook?",
         ),
     ),
-    "birth": Kind(
+    "birth": FactKind(
         parts=(MONTHS, YEARS),
         told=(
             "{who} was born in {what}.",
@@ -129,7 +129,7 @@ KINDS = {
             "When did the life of {who} begin?",
         ),
     ),
-    "hobby": Kind(
+    "hobby": FactKind(
         parts=(ORIGINS, KEEPSAKES),
         told=("{who} collects {what}.", "The hobby of {who} is {what}.", "{who} trades in {what}."),
         asked=(
@@ -138,7 +138,7 @@ KINDS = {
             "Which things does {who} trade in?",
         ),
     ),
-    "fear": Kind(
+    "fear": FactKind(
         parts=(TERRORS,),
         told=(
             "{who} is afraid of {what}.",

@@ -1,6 +1,6 @@
 """A pre-trained encoder at a stage of fine-tuning: its hidden states and its own predictions.
 
-source.py       a folder or a Hub name → the folder to read
+location.py     a folder or a Hub name → the folder to read
 identity.py     which weights these are
 stage.py        what a stage folder says of itself
 checkpoint.py   read a checkpoint

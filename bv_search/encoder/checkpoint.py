@@ -17,6 +17,7 @@ from transformers import (
 
 from bv_search.encoder.encoder import Encoder
 from bv_search.encoder.identity import EncoderIdentity, identify, weights_files
+from bv_search.encoder.location import EncoderLocation, locate_encoder
 from bv_search.encoder.pretrained import (
     count_parameters,
     count_positions,
@@ -27,7 +28,6 @@ from bv_search.encoder.pretrained import (
     refuse_missing,
 )
 from bv_search.encoder.silence import silence
-from bv_search.encoder.source import Source, find_source
 from bv_search.encoder.stage import STAGE_FILE, Stage, is_stage, read_stage
 from bv_search.errors import EncoderError
 from bv_search.tasks.registry import task_from_json
@@ -36,7 +36,7 @@ from bv_search.tasks.task import Kind, Task
 
 def load_encoder(source: str | Path, *, task: Task | None = None, device: str = "auto") -> Encoder:
     """An encoder to read hidden states from; unless it is a stage above 0, it predicts nothing itself."""
-    found = find_source(source)
+    found = locate_encoder(source)
     stage = read_stage(found.folder) if is_stage(found.folder) else None
     weights_files(found.folder)
     task = _task_of(stage, task, found)
@@ -92,10 +92,10 @@ def wrap(
     )
 
 
-def load_untrained(source: Source, task: Task, *, seed: int) -> Checkpoint:
+def load_untrained(location: EncoderLocation, task: Task, *, seed: int) -> Checkpoint:
     """The encoder with a task head that knows nothing yet, the same for the same seed."""
-    config = read_config(source)
-    weights_files(source.folder)
+    config = read_config(location)
+    weights_files(location.folder)
     config.num_labels = task.outputs
     if task.kind is Kind.CLASSIFICATION:
         config.id2label = dict(enumerate(task.labels))
@@ -105,26 +105,26 @@ def load_untrained(source: Source, task: Task, *, seed: int) -> Checkpoint:
         config.problem_type = "regression"
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        model, missing = read_model(source, config, _auto_class(task), new_head=True)
-    refuse_missing(source, [name for name in missing if _is_encoder_weight(model, name)])
-    check_length(source, config, task)
+        model, missing = read_model(location, config, _auto_class(task), new_head=True)
+    refuse_missing(location, [name for name in missing if _is_encoder_weight(model, name)])
+    check_length(location, config, task)
     return Checkpoint(
         model=model,
-        tokenizer=read_tokenizer(source, config),
-        identity=identify(source),
-        folder=source.folder,
+        tokenizer=read_tokenizer(location, config),
+        identity=identify(location),
+        folder=location.folder,
     )
 
 
-def load_base(source: Source) -> Checkpoint:
+def load_base(location: EncoderLocation) -> Checkpoint:
     """The encoder as it is, without a task head."""
-    weights_files(source.folder)
-    config = read_config(source)
+    weights_files(location.folder)
+    config = read_config(location)
     return Checkpoint(
-        model=_read_base(source, config),
-        tokenizer=read_tokenizer(source, config),
-        identity=identify(source),
-        folder=source.folder,
+        model=_read_base(location, config),
+        tokenizer=read_tokenizer(location, config),
+        identity=identify(location),
+        folder=location.folder,
     )
 
 
@@ -154,49 +154,51 @@ def find_device(name: str) -> torch.device:
     return device
 
 
-def check_length(source: Source, config: PreTrainedConfig, task: Task | None) -> None:
+def check_length(location: EncoderLocation, config: PreTrainedConfig, task: Task | None) -> None:
     """Refuse windows that are longer than the encoder's positions."""
     positions = count_positions(config)
     if task is not None and positions is not None and task.max_length > positions:
         raise EncoderError(
             f"is too short for task {task.name}",
-            where=source.id,
+            where=location.id,
             expected=f"{task.max_length} positions",
             found=positions,
             do="give the task as a YAML file with a smaller max_length",
         )
 
 
-def _task_of(stage: Stage | None, task: Task | None, source: Source) -> Task | None:
+def _task_of(stage: Stage | None, task: Task | None, location: EncoderLocation) -> Task | None:
     if stage is None:
         return task
     if task is not None and task.to_json() != stage.task:
-        found = task_from_json(stage.task, source.folder / STAGE_FILE).name
+        found = task_from_json(stage.task, location.folder / STAGE_FILE).name
         raise EncoderError(
             "is a stage of another task",
-            where=source.id,
+            where=location.id,
             expected=task.name,
             found=found if found != task.name else f"{found} with other settings",
         )
-    return task_from_json(stage.task, source.folder / STAGE_FILE)
+    return task_from_json(stage.task, location.folder / STAGE_FILE)
 
 
 def _auto_class(task: Task) -> Any:
     return AutoModelForQuestionAnswering if task.kind is Kind.SPAN else AutoModelForSequenceClassification
 
 
-def _read_stage_model(source: Source, config: PreTrainedConfig, task: Task | None) -> PreTrainedModel:
+def _read_stage_model(
+    location: EncoderLocation, config: PreTrainedConfig, task: Task | None
+) -> PreTrainedModel:
     assert task is not None, "a stage has a task"
-    model, missing = read_model(source, config, _auto_class(task))
-    refuse_missing(source, missing)
+    model, missing = read_model(location, config, _auto_class(task))
+    refuse_missing(location, missing)
     return model
 
 
-def _read_base(source: Source, config: PreTrainedConfig) -> PreTrainedModel:
-    model, missing = read_model(source, config, AutoModel)
+def _read_base(location: EncoderLocation, config: PreTrainedConfig) -> PreTrainedModel:
+    model, missing = read_model(location, config, AutoModel)
     if any(name.startswith("pooler.") for name in missing):
         model.pooler = None  # a pooler of random weights is none
-    refuse_missing(source, [name for name in missing if not name.startswith("pooler.")])
+    refuse_missing(location, [name for name in missing if not name.startswith("pooler.")])
     return model
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bv_search.document import Text, check_plain
-from bv_search.encoder.source import Source
+from bv_search.encoder.location import EncoderLocation
 from bv_search.errors import EncoderError
 from bv_search.files import confine, decode_at, digest_file, digest_json, read_json
 
@@ -33,8 +33,8 @@ class _Index:
     weight_map: Mapping[str, Text]
 
 
-def identify(source: Source) -> EncoderIdentity:
-    return EncoderIdentity(id=source.id, revision=source.revision, digest=digest_weights(source.folder))
+def identify(location: EncoderLocation) -> EncoderIdentity:
+    return EncoderIdentity(id=location.id, revision=location.revision, digest=digest_weights(location.folder))
 
 
 def digest_weights(folder: Path) -> str:

@@ -3,16 +3,13 @@
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import torch
 
 from bv_search.command import Progress
 from bv_search.encoder.batches import plan_inference, read_tokens
 from bv_search.encoder.encoder import Encoder
-from bv_search.tasks.task import Kind
-
-Logits = npt.NDArray[np.float32]
+from bv_search.tasks.task import Kind, Logits
 
 BATCH_TOKENS = {"cpu": 4096, "cuda": 32768}  # with padding; more is no faster
 

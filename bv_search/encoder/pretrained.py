@@ -14,8 +14,8 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
+from bv_search.encoder.location import EncoderLocation
 from bv_search.encoder.silence import silence
-from bv_search.encoder.source import Source
 from bv_search.errors import EncoderError
 from bv_search.files import read_json
 
@@ -35,16 +35,18 @@ LARGEST = {
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 
 
-def read_config(source: Source) -> PreTrainedConfig:
-    _check_sizes(read_json(source.folder / "config.json", EncoderError), source.folder / "config.json")
+def read_config(location: EncoderLocation) -> PreTrainedConfig:
+    _check_sizes(read_json(location.folder / "config.json", EncoderError), location.folder / "config.json")
     try:
         with silence():
-            config = AutoConfig.from_pretrained(source.folder, local_files_only=True, trust_remote_code=False)
+            config = AutoConfig.from_pretrained(
+                location.folder, local_files_only=True, trust_remote_code=False
+            )
     except READ_FAILURES as error:
-        raise _unreadable(source, "config.json", error) from error
+        raise _unreadable(location, "config.json", error) from error
     if getattr(config, "is_encoder_decoder", False):
         raise EncoderError(
-            "is no encoder", where=source.id, expected="a BERT-like model", found=config.model_type
+            "is no encoder", where=location.id, expected="a BERT-like model", found=config.model_type
         )
     return config
 
@@ -73,35 +75,35 @@ def _check_vocabulary(path: Path) -> None:
         )
 
 
-def read_tokenizer(source: Source, config: PreTrainedConfig) -> PreTrainedTokenizerBase:
-    if not any(found for name in VOCABULARIES for found in source.folder.glob(name)):
+def read_tokenizer(location: EncoderLocation, config: PreTrainedConfig) -> PreTrainedTokenizerBase:
+    if not any(found for name in VOCABULARIES for found in location.folder.glob(name)):
         # transformers would make one up, of an empty vocabulary
         raise EncoderError(
             "has no tokenizer",
-            where=source.id,
+            where=location.id,
             expected=" or ".join(VOCABULARIES),
             do="add the files of the tokenizer that the encoder was trained with",
         )
-    _check_vocabulary(source.folder / "tokenizer.json")
+    _check_vocabulary(location.folder / "tokenizer.json")
     try:
         with silence():
             tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
-                source.folder, local_files_only=True, trust_remote_code=False
+                location.folder, local_files_only=True, trust_remote_code=False
             )
             tokenizer("a word, unheard-of")
     except READ_FAILURES as error:
-        raise _unreadable(source, "its tokenizer", error) from error
+        raise _unreadable(location, "its tokenizer", error) from error
     if not tokenizer.is_fast:
         raise EncoderError(
             "has no fast tokenizer, which says where in a text a token stands",
-            where=source.id,
+            where=location.id,
             expected="tokenizer.json",
             found=type(tokenizer).__name__,
         )
     if len(tokenizer) > config.vocab_size:
         raise EncoderError(
             "has the tokenizer of another encoder",
-            where=source.id,
+            where=location.id,
             expected=f"at most {config.vocab_size} tokens",
             found=len(tokenizer),
         )
@@ -111,13 +113,13 @@ def read_tokenizer(source: Source, config: PreTrainedConfig) -> PreTrainedTokeni
 
 
 def read_model(
-    source: Source, config: PreTrainedConfig, auto: Any, *, new_head: bool = False
+    location: EncoderLocation, config: PreTrainedConfig, auto: Any, *, new_head: bool = False
 ) -> tuple[PreTrainedModel, list[str]]:
     """The model in float32, and the names of the weights that the folder lacks or has in another shape."""
     try:
         with silence():
             model, report = auto.from_pretrained(
-                source.folder,
+                location.folder,
                 config=config,
                 dtype=torch.float32,  # the default is whatever the checkpoint was saved in
                 use_safetensors=True,
@@ -127,19 +129,19 @@ def read_model(
                 output_loading_info=True,
             )
     except READ_FAILURES as error:
-        raise _unreadable(source, "its weights", error) from error
+        raise _unreadable(location, "its weights", error) from error
     broken = next((name for name, each in model.named_parameters() if not each.isfinite().all()), None)
     if broken is not None:
-        raise EncoderError("weights are no numbers", where=source.id, found=f"{broken} is not finite")
+        raise EncoderError("weights are no numbers", where=location.id, found=f"{broken} is not finite")
     return model, sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
 
 
-def refuse_missing(source: Source, missing: list[str]) -> None:
+def refuse_missing(location: EncoderLocation, missing: list[str]) -> None:
     """Random weights in place of absent ones would look like an encoder."""
     if missing:
         shown = ", ".join(missing[:2]) + (f" and {len(missing) - 2} more" if len(missing) > 2 else "")
         raise EncoderError(
-            "weights do not fit config.json", where=source.id, expected=shown, found="none of that shape"
+            "weights do not fit config.json", where=location.id, expected=shown, found="none of that shape"
         )
 
 
@@ -163,10 +165,10 @@ def _outline(config: PreTrainedConfig) -> PreTrainedModel:
     return model
 
 
-def _unreadable(source: Source, part: str, error: BaseException) -> EncoderError:
+def _unreadable(location: EncoderLocation, part: str, error: BaseException) -> EncoderError:
     return EncoderError(
         f"{part} cannot be read",
-        where=source.id,
+        where=location.id,
         found=first_line(error),
         do="give a folder as transformers' save_pretrained writes it",
     )

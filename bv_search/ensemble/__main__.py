@@ -10,7 +10,7 @@ from bv_search.model.combine import Method
 EXAMPLES = """
   bv-search ensemble runs/first                 the best combination of the run's heads and the encoder
   bv-search ensemble runs/first runs/second     heads of two runs on one store; runs/first gets the result
-  bv-search ensemble runs/first --method max    only the source work's element-wise maximum
+  bv-search ensemble runs/first --method max    only the paper's element-wise maximum
 """
 
 

@@ -7,17 +7,17 @@ from typing import Self
 
 from bv_search.command import Progress
 from bv_search.ensemble.candidates import Candidate, find_candidates, find_choosers, open_runs
-from bv_search.ensemble.choice import Choice, Panel, choose
-from bv_search.ensemble.result import EnsembleResult, Standing
+from bv_search.ensemble.result import EnsembleResult, MemberScore
+from bv_search.ensemble.selection import Panel, Selection, choose
 from bv_search.model.combine import Method, check_method, combine
+from bv_search.model.loading import model_of_run
 from bv_search.model.registry import register
-from bv_search.model.source import model_of_run
 from bv_search.model.standings import compare_ladder
 from bv_search.run.choosers import Choosers
 from bv_search.run.folder import Run
 from bv_search.run.mlflow import open_mirror
 from bv_search.run.roles import check_data, open_store
-from bv_search.scan.ground import role_index
+from bv_search.scan.store_view import role_index
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import difference
 from bv_search.tasks.row import Role
@@ -77,20 +77,20 @@ def run(config: EnsembleConfig, progress: Progress) -> EnsembleResult:
         return _mirror(result, progress) if config.mlflow else result
 
 
-def _score(home: Run, store: Store, ballot: _Ballot, considered: Sequence[Choice]) -> EnsembleResult:
-    choice, task, index = considered[0], store.task, role_index(store, Role.REPORT)
-    members = [(ballot.candidates[number], weight) for number, weight in choice.members]
+def _score(home: Run, store: Store, ballot: _Ballot, considered: Sequence[Selection]) -> EnsembleResult:
+    selection, task, index = considered[0], store.task, role_index(store, Role.REPORT)
+    members = [(ballot.candidates[number], weight) for number, weight in selection.members]
     combined = combine(
-        choice.method,
+        selection.method,
         [member.reporting(store) for member, _ in members],
         task.kind,
         [weight for _, weight in members],
     )
     ours = task.evaluate(index, combined)
 
-    def against(candidate: Candidate) -> Standing:
+    def against(candidate: Candidate) -> MemberScore:
         theirs = task.evaluate(index, candidate.reporting(store))
-        return Standing(
+        return MemberScore(
             name=candidate.name,
             evaluation=theirs,
             interval=theirs.interval(),
@@ -101,7 +101,7 @@ def _score(home: Run, store: Store, ballot: _Ballot, considered: Sequence[Choice
         run=home,
         heads=len(home.finished_trials()),
         chosen_on=ballot.choosers,
-        choice=choice,
+        selection=selection,
         members=tuple(member.to_json(home, weight) for member, weight in members),
         evaluation=ours,
         interval=ours.interval(),

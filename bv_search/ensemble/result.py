@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from bv_search.ensemble.choice import Choice
+from bv_search.ensemble.selection import Selection
 from bv_search.model.combine import Method
 from bv_search.model.standings import Lead, gain_words
 from bv_search.run.choosers import Choosers
@@ -15,7 +15,7 @@ SHOWN = 20  # of the combinations considered, in ensemble.json
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class MemberScore:
     """Something that the ensemble is compared with, on report."""
 
     name: str
@@ -44,14 +44,14 @@ class EnsembleResult:
     run: Run
     heads: int  # finished ones of the run
     chosen_on: Choosers
-    choice: Choice
+    selection: Selection
     members: tuple[dict[str, Any], ...]
     evaluation: Evaluation
     interval: tuple[float, float]
-    best_single: Standing
-    baseline: Standing | None
+    best_single: MemberScore
+    baseline: MemberScore | None
     gain: Lead | None  # over the best of the ladder
-    considered: tuple[Choice, ...] = field(repr=False)
+    considered: tuple[Selection, ...] = field(repr=False)
     model: str | None = None  # its address in MLflow's registry
 
     def to_json(self) -> dict[str, Any]:
@@ -59,10 +59,10 @@ class EnsembleResult:
             "run": str(self.run.path),
             "format_version": ENSEMBLE_VERSION,
             "heads": self.heads,
-            "method": str(self.choice.method),
+            "method": str(self.selection.method),
             "members": list(self.members),
             "chosen_on": self.chosen_on.to_json(),
-            "select_score": self.choice.score,  # on these rows
+            "select_score": self.selection.score,  # on these rows
             "score": self.evaluation.score,
             "interval": list(self.interval),
             "metrics": self.evaluation.metrics,
@@ -84,11 +84,11 @@ class EnsembleResult:
         low, high = self.interval
         names = ", ".join(f"{member['name']}{_times(member['weight'])}" for member in self.members)
         lines = [
-            f"{self.run.path}: {self.choice.method} of {names}",
-            f"  chosen on {self.chosen_on}: {self.choice.score:.4f} there, "
+            f"{self.run.path}: {self.selection.method} of {names}",
+            f"  chosen on {self.chosen_on}: {self.selection.score:.4f} there, "
             f"{self.evaluation.score:.4f} [{low:.4f}, {high:.4f}] on report",
         ]
-        if self.choice.method is Method.SINGLE:
+        if self.selection.method is Method.SINGLE:
             lines.append(f"  no combination did better on these rows than {names} alone")
         else:
             lines.append(f"  {self.best_single.verdict()}")
@@ -102,7 +102,7 @@ class EnsembleResult:
 
     def _worth(self, gain: Lead) -> str:
         """Whether there was anything to be gained by a search."""
-        if self.choice.method is not Method.SINGLE:
+        if self.selection.method is not Method.SINGLE:
             return f"the ensemble is {gain_words(gain)}"
         (member,) = self.members
         if member["trial"] == gain.over.trial:
@@ -113,7 +113,9 @@ class EnsembleResult:
 def _ladder_json(gain: Lead) -> dict[str, Any]:
     """The best rung, as the others that the ensemble is compared with."""
     rung = gain.over
-    against = Standing(name=rung.title, evaluation=rung.evaluation, interval=rung.interval, delta=gain.delta)
+    against = MemberScore(
+        name=rung.title, evaluation=rung.evaluation, interval=rung.interval, delta=gain.delta
+    )
     return {"rung": rung.role, "trial": rung.trial, **against.to_json(), "verdict": gain.delta.word}
 
 

@@ -7,9 +7,9 @@ import torch
 from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import autocast
 from bv_search.encoder.predictions import predict_logits
-from bv_search.extract.hold import require_held
-from bv_search.extract.job import BlockTask, Job
-from bv_search.extract.work import Made, record_block
+from bv_search.extract.job import BlockTask, ExtractJob
+from bv_search.extract.lock import require_held
+from bv_search.extract.resume import Made, record_block
 from bv_search.source.fill import WINDOW, fill_block
 from bv_search.source.page import fill_page
 from bv_search.store.folder import Folder
@@ -26,10 +26,10 @@ WANTED = ("id", "tokens", *WINDOW)
 class BlockEncoder:
     """An encoder that turns planned blocks into files; what comes back are lines of the manifest."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: ExtractJob) -> None:
         torch.set_num_threads(job.threads)
         self.job, self.folder = job, job.folder
-        self.encoder = load_encoder(job.source.encoder, task=job.task)
+        self.encoder = load_encoder(job.inputs.encoder, task=job.task)
         self._channels = job.settings.channels
         self._channels.check(self.encoder)
 

@@ -1,4 +1,4 @@
-"""Extraction from beginning to end: look, hold the place, plan, encode, commit."""
+"""Extraction from beginning to end: look, lock the folder, plan, encode, commit."""
 
 import time
 from collections.abc import Iterator
@@ -9,15 +9,14 @@ from typing import Any
 from bv_search.command import Progress
 from bv_search.errors import StoreError
 from bv_search.extract.config import ExtractConfig
-from bv_search.extract.here import Here, Place
-from bv_search.extract.hold import hold
-from bv_search.extract.job import WORK, Job, Source
+from bv_search.extract.executor import Executor, LocalExecutor
+from bv_search.extract.job import WORK, ExtractInputs, ExtractJob
+from bv_search.extract.lock import hold
+from bv_search.extract.plan import survey_data
 from bv_search.extract.repair import repair
-from bv_search.extract.settings import settings_of
-from bv_search.extract.steps import Run, assemble, encode, find_done, make_plan
-from bv_search.extract.survey import EncoderFacts, settle, survey_encoder
-from bv_search.extract.tokenise import survey_data
-from bv_search.extract.work import refuse_changes, refuse_other_things
+from bv_search.extract.resume import refuse_changes, refuse_other_things
+from bv_search.extract.settings import EncoderFacts, settings_of, settle, survey_encoder
+from bv_search.extract.steps import Extraction, assemble, encode, find_done, make_plan
 from bv_search.files import DISK, Disk, absolute, absolute_if_there
 from bv_search.store.folder import Folder, open_folder
 from bv_search.store.layout import MANIFEST
@@ -62,7 +61,7 @@ def metrics_of(baseline: Baseline | None) -> dict[str, float] | None:
 
 
 def run(
-    config: ExtractConfig, progress: Progress, place: Place | None = None, disk: Disk = DISK
+    config: ExtractConfig, progress: Progress, executor: Executor | None = None, disk: Disk = DISK
 ) -> ExtractResult:
     """Extract, or go on extracting, or find that all is done already."""
     started = time.perf_counter()
@@ -75,68 +74,72 @@ def run(
             where=config.out,
             do="run the command without --repair: it goes on with what is there",
         )
-    source = Source(
+    inputs = ExtractInputs(
         task=task.to_json(),
         encoder=absolute_if_there(config.encoder),
         data=None if config.data is None else absolute_if_there(config.data),
     )
-    encoder = survey_encoder(source.encoder, task)
-    with _place(config, encoder, place) as where:
-        run = _begin(config, where, source, encoder, progress)
+    encoder = survey_encoder(inputs.encoder, task)
+    with _executor(config, encoder, executor) as chosen:
+        extraction = _begin(config, chosen, inputs, encoder, progress)
         with hold(folder) as token:
-            run.job = replace(run.job, token=token, disk=disk)
-            manifest = _extract(run, mend=config.repair)
-    return _result(config, run, manifest, time.perf_counter() - started)
+            extraction.job = replace(extraction.job, token=token, disk=disk)
+            manifest = _extract(extraction, mend=config.repair)
+    return _result(config, extraction, manifest, time.perf_counter() - started)
 
 
 @contextmanager
-def _place(config: ExtractConfig, encoder: EncoderFacts, given: Place | None) -> Iterator[Place]:
+def _executor(config: ExtractConfig, encoder: EncoderFacts, given: Executor | None) -> Iterator[Executor]:
     if given is not None or config.workers == 0:
-        yield given or Here(threads=config.threads)
+        yield given or LocalExecutor(threads=config.threads)
         return
     # Ray takes seconds to load, and is not needed for the above
     from bv_search.cluster import ray_session
-    from bv_search.extract.on_ray import OnRay
+    from bv_search.extract.ray_executor import RayExecutor
 
     with ray_session():
-        yield OnRay(encoder.entry.parameters, workers=config.workers, threads=config.threads)
+        yield RayExecutor(encoder.entry.parameters, workers=config.workers, threads=config.threads)
 
 
 def _begin(
-    config: ExtractConfig, place: Place, source: Source, encoder: EncoderFacts, progress: Progress
-) -> Run:
+    config: ExtractConfig,
+    executor: Executor,
+    inputs: ExtractInputs,
+    encoder: EncoderFacts,
+    progress: Progress,
+) -> Extraction:
     task = find_task(config.task)
-    facts = place.call(survey_data, source)
+    facts = executor.call(survey_data, inputs)
     for doubt in facts.doubts:
         progress.say(doubt)
-    settings = settle(config, task, encoder, place.hardware(), facts.digest)
-    job = Job(
-        source=source,
+    settings = settle(config, task, encoder, executor.hardware(), facts.digest)
+    job = ExtractJob(
+        inputs=inputs,
         out=absolute(config.out),
         settings=settings,
         limits=config.limits,
-        threads=place.threads,
+        threads=executor.threads,
         token="",
     )
-    return Run(job=job, place=place, facts=facts, predicts=encoder.predicts, progress=progress)
+    return Extraction(job=job, executor=executor, facts=facts, predicts=encoder.predicts, progress=progress)
 
 
-def _extract(run: Run, *, mend: bool) -> Manifest:
-    folder, ours = run.folder, run.job.settings.to_json()
+def _extract(extraction: Extraction, *, mend: bool) -> Manifest:
+    folder, ours = extraction.folder, extraction.job.settings.to_json()
     folder.sweep()
     if folder.exists(MANIFEST):
         finished = _finished(folder, mend=mend)
         if finished is not None:
             refuse_changes(ours, settings_of(finished), folder, "a store")
             if mend:
-                finished = repair(run, finished)
+                finished = repair(extraction, finished)
             folder.delete(WORK)
             return finished
-    plan = make_plan(run, ours)
+    plan = make_plan(extraction, ours)
     if (doubt := plan.placement.doubt) is not None:
-        run.progress.say(doubt)
-    done = encode(run, plan, find_done(run, plan))
-    manifest = assemble(run, plan, done)
+        extraction.progress.say(doubt)
+    done = encode(extraction, plan, find_done(extraction, plan))
+    manifest = assemble(extraction, plan, done)
     folder.sweep()
     commit_manifest(folder, manifest)
     folder.delete(WORK)
@@ -154,17 +157,19 @@ def _finished(folder: Folder, *, mend: bool) -> Manifest | None:
         return None
 
 
-def _result(config: ExtractConfig, run: Run, manifest: Manifest, seconds: float) -> ExtractResult:
+def _result(
+    config: ExtractConfig, extraction: Extraction, manifest: Manifest, seconds: float
+) -> ExtractResult:
     return ExtractResult(
         store=config.out,
         manifest=manifest,
         tokens=sum(split.encoded_tokens for split in manifest.splits.values()),
         bytes=sum(each.size for each in manifest.files()) + len(manifest.to_bytes()),
         seconds=seconds,
-        encode_seconds=run.encode_seconds,
+        encode_seconds=extraction.encode_seconds,
         blocks=sum(len(split.blocks) for split in manifest.splits.values()),
-        encoded_blocks=run.encoded_blocks,
-        encoded_tokens=run.encoded_tokens,
+        encoded_blocks=extraction.encoded_blocks,
+        encoded_tokens=extraction.encoded_tokens,
     )
 
 

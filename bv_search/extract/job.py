@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from bv_search.extract.settings import Settings
+from bv_search.extract.settings import StoreSettings
 from bv_search.files import DISK, Disk
 from bv_search.store.folder import Folder, open_folder
 from bv_search.store.layout import BlockLimits
@@ -16,7 +16,7 @@ ROWS_PER_SHARD = 2048
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class ExtractInputs:
     """Where rows and encoder are, and which rows are read: the same on every machine."""
 
     task: dict[str, Any]
@@ -25,12 +25,12 @@ class Source:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
-    """One extraction under way. `token` names the run that holds the place."""
+class ExtractJob:
+    """One extraction under way. `token` says which extraction holds the lock."""
 
-    source: Source
+    inputs: ExtractInputs
     out: str
-    settings: Settings
+    settings: StoreSettings
     limits: BlockLimits
     threads: int
     token: str

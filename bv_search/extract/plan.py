@@ -1,27 +1,85 @@
-"""The plan of a split: its windows in seeded order, cut into blocks. The index is written here."""
+"""What is decided before the first forward pass: windows, their seeded order, blocks, the index.
 
+Every process that tokenises reads the data for itself, and hands on only file names.
+"""
+
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from bv_search.document import Mismatch, decode
-from bv_search.encoder.source import find_source
+from bv_search.encoder.location import locate_encoder
+from bv_search.encoder.pretrained import read_config, read_tokenizer
 from bv_search.encoder.stage import is_stage, read_seen
 from bv_search.errors import DataError, StoreError
-from bv_search.extract.job import WORK, BlockTask, Job, Shard
-from bv_search.extract.tokenise import SplitFacts
+from bv_search.extract.job import WORK, BlockTask, ExtractInputs, ExtractJob, Shard
 from bv_search.store.folder import Folder
-from bv_search.store.index import index_bytes, place_windows, read_columns
+from bv_search.store.index import index_bytes, place_windows, read_columns, table_bytes
 from bv_search.store.layout import BlockPlan, cut_blocks, index_file, plan_blocks, seeded_order
 from bv_search.store.manifest import FileEntry
 from bv_search.store.writer import write_file
+from bv_search.tasks.dataset import load_dataset
+from bv_search.tasks.registry import task_from_json
+from bv_search.tasks.row import Dataset
 from bv_search.tasks.task import Placement
 from bv_search.tasks.window import WINDOW_SCHEMA
 
 PLAN_FILE = f"{WORK}/plan.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitFacts:
+    name: str
+    role: str
+    rows: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataFacts:
+    """What is known of the data once it has been read."""
+
+    digest: str
+    splits: tuple[SplitFacts, ...]
+    doubts: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        return [split.name for split in self.splits]
+
+
+def survey_data(inputs: ExtractInputs) -> DataFacts:
+    dataset = _dataset(inputs)
+    splits = (SplitFacts(name=each.name, role=str(each.role), rows=len(each.rows)) for each in dataset.splits)
+    return DataFacts(digest=dataset.digest, splits=tuple(splits), doubts=dataset.doubts)
+
+
+def _dataset(inputs: ExtractInputs) -> Dataset:
+    return _load(json.dumps(inputs.task, sort_keys=True), inputs.data)
+
+
+@lru_cache(maxsize=1)
+def _load(task: str, data: str | None) -> Dataset:
+    return load_dataset(task_from_json(json.loads(task)), data)
+
+
+@lru_cache(maxsize=1)
+def _tokenizer(encoder: str) -> Any:
+    location = locate_encoder(encoder)
+    return read_tokenizer(location, read_config(location))
+
+
+def tokenise(job: ExtractJob, shard: Shard) -> Shard:
+    """Write the windows of a shard of rows."""
+    dataset = _dataset(job.inputs)
+    rows = dataset.split(shard.split).rows[shard.start : shard.stop]
+    windows = job.task.windows(rows, _tokenizer(job.inputs.encoder))
+    job.folder.write(shard.file, table_bytes(windows))
+    return shard
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +131,7 @@ def read_plan(value: Any, where: object) -> Plan:
 
 
 def plan_split(
-    job: Job, facts: SplitFacts, shards: Sequence[Shard], sizes: Sequence[int] | None
+    job: ExtractJob, facts: SplitFacts, shards: Sequence[Shard], sizes: Sequence[int] | None
 ) -> SplitPlan:
     """Put the windows of a split in their seeded order, cut it into blocks and write its index.
 
@@ -82,7 +140,7 @@ def plan_split(
     windows = _gather(job.folder, shards)
     if not job.task.labelled(windows):
         raise DataError(
-            "some rows have no label", where=f"{job.source.data}, split {facts.name}", expected="labels"
+            "some rows have no label", where=f"{job.inputs.data}, split {facts.name}", expected="labels"
         )
     windows = windows.take(pa.array(seeded_order(windows.num_rows, job.settings.seed, facts.name)))
     encoded = windows["length"].to_numpy()
@@ -107,9 +165,9 @@ def _gather(folder: Folder, shards: Sequence[Shard]) -> pa.Table:
     return pa.concat_tables(tables).combine_chunks()
 
 
-def _seen(job: Job, windows: pa.Table) -> np.ndarray:
+def _seen(job: ExtractJob, windows: pa.Table) -> np.ndarray:
     """Was the encoder trained on the row of each window?"""
-    stage = find_source(job.source.encoder).folder
+    stage = locate_encoder(job.inputs.encoder).folder
     if not is_stage(stage):
         return np.zeros(windows.num_rows, bool)
     return np.isin(windows["key"].to_numpy(), read_seen(stage))

@@ -1,18 +1,28 @@
-"""What decides the bytes of a store. Two extractions with equal settings give equal stores."""
+"""What decides the bytes of a store: equal settings give equal stores. Found out before any work."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import torch
+
+from bv_search.encoder.checkpoint import load_encoder
+from bv_search.encoder.encoder import Encoder
+from bv_search.encoder.stage import read_seen
+from bv_search.errors import UserError
+from bv_search.extract.config import ExtractConfig
+from bv_search.files import digest_bytes
 from bv_search.source.channels import Channels
+from bv_search.store.layout import POOLER, channel_name
 from bv_search.store.manifest import EncoderEntry, Manifest
+from bv_search.tasks.task import Kind, Task
 
 UNSEEN = ("encoder.stage", "encoder.id", "encoder.revision")
 """Where an encoder was found, which may move; its digest says which one it is."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
+class StoreSettings:
     task: dict[str, Any]
     encoder: EncoderEntry
     tokenizer: dict[str, Any]
@@ -44,7 +54,9 @@ def settings_of(manifest: Manifest) -> dict[str, Any]:
     """The settings of a finished store, in the same form."""
     body = asdict(manifest)
     return {
-        **{name: body[name] for name in Settings.__dataclass_fields__ if name not in ("width", "layers")},
+        **{
+            name: body[name] for name in StoreSettings.__dataclass_fields__ if name not in ("width", "layers")
+        },
         "layers": list(manifest.layers),
         "width": manifest.shape[1],
     }
@@ -71,3 +83,107 @@ def _leaves(value: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any
 def _brief(value: Any) -> str:
     text = "nothing" if value is None else str(value)
     return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+BATCH_TOKENS = {"cpu": 1024, "cuda": 4096}
+"""A block holds only so many windows to sort by length: small batches pad less, a GPU needs larger ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hardware:
+    """What a worker computes on."""
+
+    device: str
+    precision: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncoderFacts:
+    """What the settings need to know of an encoder, without the encoder."""
+
+    entry: EncoderEntry
+    tokenizer: dict[str, str | int]
+    layers: int
+    width: int
+    has_pooler: bool
+    predicts: bool
+
+
+def survey_hardware() -> Hardware:
+    """The device of this process, and the narrowest precision that it computes with at full speed."""
+    if torch.cuda.is_available():
+        return Hardware(device="cuda", precision="bfloat16" if torch.cuda.is_bf16_supported() else "float16")
+    native = torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+    return Hardware(device="cpu", precision="bfloat16" if native else "float32")
+
+
+def survey_encoder(source: str, task: Task) -> EncoderFacts:
+    encoder = load_encoder(source, task=task, device="cpu")
+    if encoder.stage is not None:
+        read_seen(encoder.folder)  # what cannot be read of it is said before any work
+    return EncoderFacts(
+        entry=_entry(encoder),
+        tokenizer=_tokenizer(encoder, task),
+        layers=encoder.layers,
+        width=encoder.width,
+        has_pooler=encoder.has_pooler,
+        predicts=encoder.predicts,
+    )
+
+
+def _entry(encoder: Encoder) -> EncoderEntry:
+    stage = encoder.stage
+    return EncoderEntry(
+        id=encoder.identity.id,
+        revision=encoder.identity.revision,
+        digest=encoder.identity.digest,
+        parameters=encoder.parameters,
+        stage=None if stage is None else str(encoder.folder.resolve()),
+        fraction=None if stage is None else float(stage.fraction),
+    )
+
+
+def _tokenizer(encoder: Encoder, task: Task) -> dict[str, str | int]:
+    tokenizer = encoder.tokenizer
+    return {
+        "class": type(tokenizer).__name__,
+        "digest": digest_bytes(tokenizer.backend_tokenizer.to_str().encode()),
+        "max_length": task.max_length,
+        "stride": task.stride,
+    }
+
+
+def settle(
+    config: ExtractConfig, task: Task, encoder: EncoderFacts, hardware: Hardware, data: str
+) -> StoreSettings:
+    """What is asked for, with every default decided."""
+    tokens = config.tokens or ("all" if task.kind is Kind.SPAN else "first")
+    if task.kind is Kind.SPAN and tokens != "all":
+        raise UserError(f"--tokens {tokens} keeps no positions", where=task.name, expected="--tokens all")
+    return StoreSettings(
+        task=task.to_json(),
+        encoder=encoder.entry,
+        tokenizer=dict(encoder.tokenizer),
+        tokens=tokens,
+        layers=_channels(config, encoder, pooler=tokens == "first" and encoder.has_pooler),
+        width=encoder.width,
+        dtype=config.dtype,
+        format=config.format,
+        seed=config.seed,
+        data=data,
+        precision=hardware.precision if config.precision == "auto" else config.precision,
+        batch_tokens=config.batch_tokens or BATCH_TOKENS[hardware.device],
+    )
+
+
+def _channels(config: ExtractConfig, encoder: EncoderFacts, *, pooler: bool) -> tuple[str, ...]:
+    layers = range(encoder.layers) if config.layers is None else config.layers
+    unknown = [layer for layer in layers if layer not in range(encoder.layers)]
+    if unknown:
+        raise UserError(
+            "--layers names layers that the encoder does not have",
+            where=encoder.entry.id,
+            expected=f"0 (embeddings) to {encoder.layers - 1}",
+            found=", ".join(map(str, unknown)),
+        )
+    return (*(channel_name(layer) for layer in layers), *((POOLER,) if pooler else ()))

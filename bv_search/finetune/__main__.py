@@ -5,7 +5,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from pathlib import Path
 
 from bv_search.command import Command, Progress, Result, main, positive_int
-from bv_search.finetune import curve
+from bv_search.finetune import finetuning
 from bv_search.finetune.config import FinetuneConfig
 
 EXAMPLES = """
@@ -64,8 +64,10 @@ def run_command(args: Namespace, progress: Progress) -> Result:
         batch=args.batch,
         device=args.device,
     )
-    stages = curve.run(config, progress)
-    return Result(text="\n".join(curve.describe(saved) for saved in stages), json=curve.to_json(stages))
+    stages = finetuning.run(config, progress)
+    return Result(
+        text="\n".join(finetuning.describe(saved) for saved in stages), json=finetuning.to_json(stages)
+    )
 
 
 COMMAND = Command(

@@ -30,6 +30,12 @@ def join_tensors(each: Sequence[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     return {f"{number}.{name}": t for number, own in enumerate(each) for name, t in own.items()}
 
 
+def name_parameters(copies: Copies) -> list[list[str]]:
+    """What the parameters of each copy are called among those of all."""
+    names = iter(join_tensors([dict(head.named_parameters()) for head in copies]))
+    return [[next(names) for _ in head.parameters()] for head in copies]
+
+
 def part_tensors(tensors: Mapping[str, Tensor], copies: int) -> list[dict[str, Tensor]]:
     """The tensors of each copy, by the names that they have in it."""
     if copies == 1:

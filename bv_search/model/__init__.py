@@ -3,7 +3,7 @@
 combine.py    several models' logits → one
 model.py      a model: its members, its encoder by place and digest; save and load
 answer.py     logits of a model, from a store or from rows
-source.py     a model from a run, a trial's folder, a saved model or a head's folder
+loading.py    a model from a run, a trial's folder, a saved model or a head's folder
 pyfunc.py     the model as MLflow serves it, without pickle
 registry.py   into MLflow's registry
 """

@@ -20,14 +20,14 @@ from bv_search.heads.pack import Pack
 from bv_search.model.combine import combine
 from bv_search.model.model import Model
 from bv_search.run.roles import encoder_logits
-from bv_search.scan.ground import role_index
 from bv_search.scan.score import score_split
+from bv_search.scan.store_view import role_index
 from bv_search.source.channels import Channels
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Role, Row
 from bv_search.tasks.task import Kind, Task
-from bv_search.tasks.votes import Logits, mean_logits
+from bv_search.tasks.votes import RoleLogits, mean_logits
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -72,7 +72,7 @@ def _stored_predictions(store: Store, role: Role) -> list[np.ndarray]:
     return found
 
 
-def _together(model: Model, of_heads: Sequence[Logits], of_encoder: Logits) -> list[np.ndarray]:
+def _together(model: Model, of_heads: Sequence[RoleLogits], of_encoder: RoleLogits) -> list[np.ndarray]:
     """What the members say together; each is the mean of its copies, or the encoder."""
     said, kind = iter(of_heads), model.task.kind
     members = [

@@ -1,6 +1,6 @@
 """Several models' logits → one, for the windows of one role.
 
-Of spans, the element-wise maximum is the source work's ensemble: position = argmax over i of max(Z_i, Y_i).
+Of spans, the element-wise maximum is the paper's ensemble: position = argmax over i of max(Z_i, Y_i).
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import numpy as np
 
 from bv_search.errors import UserError
 from bv_search.tasks.task import Kind
-from bv_search.tasks.votes import Logits, Votes, mean_of
+from bv_search.tasks.votes import RoleLogits, Votes, mean_of
 
 
 class Method(StrEnum):
@@ -39,7 +39,7 @@ def check_method(method: Method | str, kind: Kind) -> None:
 
 
 def combine(
-    method: Method | str, members: Sequence[Logits], kind: Kind, weights: Sequence[float] | None = None
+    method: Method | str, members: Sequence[RoleLogits], kind: Kind, weights: Sequence[float] | None = None
 ) -> list[np.ndarray]:
     """One model's logits of several's. A single member's stay as they are."""
     assert members, "an ensemble has members"

@@ -134,7 +134,7 @@ class Model:
             )
         value = check_signed(value, where=folder / MODEL_FILE, error=HeadError)
         where = folder / MODEL_FILE
-        said = decode_at(_Said, value, HeadError, where=where, what="is damaged")
+        said = decode_at(_ModelAnswers, value, HeadError, where=where, what="is damaged")
         model = cls(
             task=task_from_json(said.task, where),
             encoder=EncoderReference.from_json(said.encoder, where=where),
@@ -158,7 +158,7 @@ class _Entry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Said:
+class _ModelAnswers:
     """A model.json."""
 
     format_version: int

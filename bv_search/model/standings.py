@@ -16,14 +16,13 @@ from bv_search.run.luck import Luck
 from bv_search.run.predictions import read_predictions
 from bv_search.run.roles import encoder_logits, role_ids
 from bv_search.run.trial import TrialRecord, percent_of
-from bv_search.scan.ground import role_index
 from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
+from bv_search.scan.store_view import role_index
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import TIE, Delta, Evaluation, difference
 from bv_search.tasks.row import Role
 from bv_search.tasks.task import Kind
 
-Logits = Sequence[np.ndarray]
 BEST, SMALLEST, ENSEMBLE = "best head", "smallest head", "ensemble"
 LADDER = (MAJORITY, ENCODER, PROBE)
 
@@ -43,7 +42,7 @@ class Standing:
     role: str  # majority, encoder, probe, best head, smallest head or ensemble
     title: str  # of the role, for a reader
     name: str  # which one
-    logits: Logits
+    logits: Sequence[np.ndarray]
     evaluation: Evaluation
     interval: tuple[float, float]
     parameters: int | None
@@ -175,7 +174,7 @@ class _Panel:
         self,
         role: str,
         name: str,
-        logits: Logits,
+        logits: Sequence[np.ndarray],
         *,
         select_score: float | None,
         parameters: int | None = None,
@@ -211,14 +210,14 @@ class _Panel:
             return self.standings.of(BEST)
         return self.standings.all[-1] if self.standings.all else None
 
-    def _of_member(self, member: Mapping[str, Any]) -> Logits:
+    def _of_member(self, member: Mapping[str, Any]) -> Sequence[np.ndarray]:
         if member["trial"] is None:
             assert self._own is not None, "an ensemble's encoder has predictions"
             return self._own
         home = self._run if member["run"] == "." else Run.open(self._run.path / member["run"])
         return self._of_trial(home, member["trial"])
 
-    def _of_trial(self, home: Run, trial: str) -> Logits:
+    def _of_trial(self, home: Run, trial: str) -> Sequence[np.ndarray]:
         return read_predictions(home.trial_file(trial, "report.parquet"), ids=self._ids).logits
 
 

@@ -11,19 +11,19 @@ from bv_search.errors import OutputError
 from bv_search.files import check_makeable, real_path, write_text
 from bv_search.tasks.task import Kind
 
-Rows = Sequence[Mapping[str, Any]]
+AnswerRows = Sequence[Mapping[str, Any]]
 
 
-def as_json(rows: Rows) -> str:
+def as_json(rows: AnswerRows) -> str:
     """{id: answer}: what SQuAD's official script evaluates."""
     return json.dumps({row["id"]: row["prediction"] for row in rows}, ensure_ascii=False, indent=1) + "\n"
 
 
-def as_jsonl(rows: Rows) -> str:
+def as_jsonl(rows: AnswerRows) -> str:
     return "".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
 
 
-def as_tsv(rows: Rows) -> str:
+def as_tsv(rows: AnswerRows) -> str:
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_MINIMAL)
     writer.writerow(["index", "prediction"])
@@ -31,7 +31,7 @@ def as_tsv(rows: Rows) -> str:
     return text.getvalue()
 
 
-FORMATS: dict[str, Callable[[Rows], str]] = {".json": as_json, ".jsonl": as_jsonl, ".tsv": as_tsv}
+FORMATS: dict[str, Callable[[AnswerRows], str]] = {".json": as_json, ".jsonl": as_jsonl, ".tsv": as_tsv}
 
 
 def default_suffix(kind: Kind) -> str:
@@ -54,5 +54,5 @@ def check_output(path: Path, *, overwrite: bool) -> None:
     check_makeable(path.parent)
 
 
-def write_answers(path: Path, rows: Rows) -> None:
+def write_answers(path: Path, rows: AnswerRows) -> None:
     write_text(path, FORMATS[path.suffix](rows))

@@ -8,8 +8,8 @@ from bv_search.command import Progress
 from bv_search.errors import StoreError, UserError
 from bv_search.files import home_path, real_path
 from bv_search.model.answer import Answers, answer_rows, answer_store
+from bv_search.model.loading import ENSEMBLE, is_run, open_model
 from bv_search.model.model import NAME_ENCODER, Model
-from bv_search.model.source import ENSEMBLE, is_run, open_model
 from bv_search.predict.output import check_output, default_suffix, write_answers
 from bv_search.run.folder import Run
 from bv_search.run.roles import find_near, open_store

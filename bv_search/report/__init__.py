@@ -7,6 +7,6 @@ agreement.py  rows that only a head or only the encoder gets right
 layers.py     each layer's linear probe, and its weight in a learned pooling
 chart.py      a figure as SVG, for light and dark
 charts.py     the figures
-words.py      numbers as words
+formatting.py numbers as words
 page.py       facts and charts → report.html and report.md
 """

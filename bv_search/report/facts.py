@@ -12,7 +12,7 @@ from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.roles import open_store
 from bv_search.run.trial import FAILED, TrialRecord
-from bv_search.scan.ground import role_index
+from bv_search.scan.store_view import role_index
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tasks.task import Task

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
-from bv_search.report import charts, words
+from bv_search.report import charts, formatting
 from bv_search.report.agreement import agreements
 from bv_search.report.effects import comparable, find_effects
 from bv_search.report.facts import Facts
@@ -42,7 +42,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    environment.filters |= {name: getattr(words, name) for name in FORMATTERS}
+    environment.filters |= {name: getattr(formatting, name) for name in FORMATTERS}
     environment.filters["cell"] = lambda value: str(value).replace("|", "\\|").replace("\n", " ")
     return environment
 
@@ -57,8 +57,8 @@ def _values(facts: Facts) -> dict[str, Any]:
         "entry": facts.store.manifest.encoder,
         "manifest": facts.store.manifest,
         "splits": facts.store.manifest.splits,
-        "scope": words.scope(facts),
-        "summary": words.summary(facts),
+        "scope": formatting.scope(facts),
+        "summary": formatting.summary(facts),
         "standings": facts.standings,
         "metric_names": list(facts.standings[0].evaluation.metrics),
         "rows": [(rank, record, describe(record.config)) for rank, record in enumerate(ranked, start=1)],

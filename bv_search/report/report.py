@@ -8,10 +8,10 @@ from bv_search.command import Progress
 from bv_search.errors import RunError
 from bv_search.files import write_text
 from bv_search.model.standings import Standing, Standings
-from bv_search.report import words
+from bv_search.report import formatting
+from bv_search.report.comparison import write_together
 from bv_search.report.facts import Facts, gather
 from bv_search.report.page import render
-from bv_search.report.together import write_together
 from bv_search.run.folder import REPORT_HTML, REPORT_MD, Run
 from bv_search.run.mlflow import open_mirror
 from bv_search.run.roles import check_data
@@ -53,7 +53,7 @@ class ReportResult:
 
     def text(self) -> str:
         texts = [
-            "\n".join([*words.summary(report.facts), f"written: {report.html}, {report.markdown.name}"])
+            "\n".join([*formatting.summary(report.facts), f"written: {report.html}, {report.markdown.name}"])
             for report in self.reports
         ]
         if self.together:

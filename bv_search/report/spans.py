@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from bv_search.model.standings import Logits, Standing
+from bv_search.model.standings import Standing
 from bv_search.report.facts import Facts
 from bv_search.scan.ladder import ENCODER
 from bv_search.tasks.span import BestSpans, best_spans
@@ -59,7 +59,7 @@ def _facts_of(standing: Standing, index: pa.Table, theirs: np.ndarray | None) ->
     )
 
 
-def second_right(index: pa.Table, logits: Logits, best: BestSpans) -> np.ndarray:
+def second_right(index: pa.Table, logits: Sequence[np.ndarray], best: BestSpans) -> np.ndarray:
     """Whether the best span of another text than the answer would have been exactly right."""
     second = best_spans(index, logits, other_than=best.texts(index))
     golds = index["golds"].combine_chunks().take(pa.array(best.first_window)).to_pylist()

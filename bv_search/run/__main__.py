@@ -8,7 +8,7 @@ from pathlib import Path
 from bv_search.command import Command, Progress, Result, main
 from bv_search.files import RESTORE
 from bv_search.run.folder import Run
-from bv_search.run.verify import Damage, count_files, find_damage
+from bv_search.run.verify import RunDamage, count_files, find_damage
 
 EXAMPLES = """
   bv-search run verify runs/first      every file against its digest; exit status 2 when one is damaged
@@ -25,7 +25,7 @@ def run(args: Namespace, progress: Progress) -> Result:
 
 
 def verify(run: Run, progress: Progress) -> Result:
-    damaged: list[Damage] = []
+    damaged: list[RunDamage] = []
     total = count_files(run)
     for number, found in enumerate(find_damage(run), start=1):
         progress.update(f"verified {number} of {total} files")

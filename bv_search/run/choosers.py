@@ -16,7 +16,7 @@ import pyarrow as pa
 from bv_search.run.predictions import read_predictions
 from bv_search.run.roles import encoder_logits, role_ids
 from bv_search.scan.folds import Folds
-from bv_search.scan.ground import role_index, train_split
+from bv_search.scan.store_view import role_index, train_split
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tasks.window import SCORING

@@ -52,7 +52,7 @@ class OrderEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Round:
+class RoundEvent:
     orders: tuple[OrderEntry, ...]
     at: Number = 0.0
 
@@ -72,37 +72,37 @@ class Halt:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class ReportEntry:
     score: float | None = None
     interval: tuple[float, float] | None = None
     metrics: Mapping[str, float | None] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class OutcomeEntry:
     status: Status
     score: float | None = None
     loss: float | None = None
     draws: tuple[float, ...] = ()
     parameters: Count | None = None
-    report: Report | None = None
+    report: ReportEntry | None = None
     files: Mapping[str, Text] = field(default_factory=dict)  # their digests
     reason: str | None = None
     at: Number = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finish(Outcome):
+class Finish(OutcomeEntry):
     trial: Name
 
 
 @dataclass(frozen=True, kw_only=True)
-class Encore:
+class EncoreEvent:
     of: Name
     rows: Count
     seconds: Number
-    bagged: Outcome
-    single: Outcome = field(default_factory=lambda: Outcome(status="failed"))
+    bagged: OutcomeEntry
+    single: OutcomeEntry = field(default_factory=lambda: OutcomeEntry(status="failed"))
     at: Number = 0.0
 
 
@@ -121,7 +121,7 @@ class End:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class ToldEvent:
     run: str
     trial: str
     store: str
@@ -133,15 +133,15 @@ class Told:
 EVENTS: dict[str, type] = {
     "suggest": Suggest,
     "segment": Segment,
-    "round": Round,
+    "round": RoundEvent,
     "scoring": Packs,
     "finale": Packs,
     "halt": Halt,
     "finish": Finish,
-    "encore": Encore,
+    "encore": EncoreEvent,
     "study": Begin,
     "end": End,
-    "told": Told,
+    "told": ToldEvent,
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any, Self
 from bv_search.errors import RunError
 from bv_search.run.folder import ENSEMBLE, LEADERBOARD, REPORT_HTML, REPORT_MD, STUDY, Run
 from bv_search.run.leaderboard import best, flat
-from bv_search.run.lookout import Lookout
+from bv_search.run.mlflow_watch import MlflowWatch
 from bv_search.run.points import (
     curve_metrics,
     final_metrics,
@@ -60,7 +60,7 @@ class MlflowMirror:
         self._run = run
         self._tracking = connect(run.path.resolve().parent, task=run.study.task_name, uri=tracking_uri)
         self.trouble: str | None = None  # the last failure, cleared by the next success
-        self._lookout = Lookout(self.uri)
+        self._watch = MlflowWatch(self.uri)
         with reaching(self.uri):
             self._children = self._find_children()
             found = self._find_parent()
@@ -93,7 +93,7 @@ class MlflowMirror:
 
         It waits for an MLflow that is away once. From then on somebody else looks whether it is back.
         """
-        if self.trouble is not None and not self._lookout.sees(patience):
+        if self.trouble is not None and not self._watch.sees(patience):
             return False
         try:
             with reaching(self.uri):

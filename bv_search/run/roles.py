@@ -10,7 +10,7 @@ import numpy as np
 
 from bv_search.errors import StoreError
 from bv_search.run.folder import Run
-from bv_search.scan.ground import role_index
+from bv_search.scan.store_view import role_index
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.tasks.dataset import load_dataset

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from bv_search.errors import RunError
 from bv_search.files import part_of, remove_part
-from bv_search.knock import is_proxied, knock, knock_http
+from bv_search.ping import is_proxied, ping, ping_http
 from bv_search.run.lock import exclusive
 
 DATABASE, ARTIFACTS, LOCK = "mlflow.db", "mlartifacts", ".mlflow.lock"
@@ -76,12 +76,12 @@ def check_there(uri: str) -> None:
         if parts.scheme in ("http", "https"):
             if is_proxied(parts.scheme):
                 return
-            greet = knock_http if parts.scheme == "http" else knock
+            greet = ping_http if parts.scheme == "http" else ping
             greet(parts.hostname or "", parts.port or (80 if parts.scheme == "http" else 443))
         elif parts.scheme == "sqlite":
             _check_database(Path(uri.partition(":///")[2]))
         elif parts.hostname and parts.port:
-            knock(parts.hostname, parts.port)
+            ping(parts.hostname, parts.port)
     except (OSError, ValueError) as cause:
         raise _unreachable(uri, cause) from cause
 

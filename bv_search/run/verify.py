@@ -13,7 +13,7 @@ from bv_search.run.folder import ENSEMBLE, Run
 
 
 @dataclass(frozen=True, kw_only=True)
-class Damage:
+class RunDamage:
     file: str
     expected: str
     found: str
@@ -23,18 +23,18 @@ def count_files(run: Run) -> int:
     return sum(1 for _ in noted_files(run)) + (run.path / ENSEMBLE).exists()
 
 
-def find_damage(run: Run) -> Iterator[Damage | None]:
+def find_damage(run: Run) -> Iterator[RunDamage | None]:
     """One result per file, as it is read: its damage, or None."""
     for path, expected in noted_files(run):
         found = digest_file(path) if path.is_file() else "no file"
         name = path.relative_to(run.path).as_posix()
-        yield None if found == expected else Damage(file=name, expected=expected, found=found)
+        yield None if found == expected else RunDamage(file=name, expected=expected, found=found)
     if (run.path / ENSEMBLE).exists():
         try:
             run.ensemble()
         except RunError as error:
             expected = str(error.expected or "an ensemble.json that can be read")
-            yield Damage(file=ENSEMBLE, expected=expected, found=str(error.found or error.what))
+            yield RunDamage(file=ENSEMBLE, expected=expected, found=str(error.found or error.what))
         else:
             yield None
 

@@ -1,9 +1,9 @@
-"""Adam with decoupled weight decay, for all heads of a team.
+"""Adam with decoupled weight decay, for all copies of heads in a pack.
 
-Written here because each head has its own rate, decay, batch and count of steps: torch's optimisers
+Written here because each has its own rate, decay, batch and count of steps: torch's optimisers
 would take a group, and so a kernel launch, per head.
 
-Weights, gradients and moments of all heads stand back to back, each in one piece of memory. On a CPU one
+Weights, gradients and moments of all stand back to back, each in one piece of memory. On a CPU one
 compiled loop goes through them; on a GPU torch's operations on many tensors do.
 """
 
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from bv_search.heads.branches.kernel import compiled
-from bv_search.scan.learner import Learner
+from bv_search.scan.learner import LearningCopy
 
 MEAN_DECAY = 0.9
 SQUARE_DECAY = 0.999
@@ -25,53 +25,53 @@ f32 = np.float32
 
 
 class Adam:
-    """The optimiser of some learners. Their tensors become parts of its own memory."""
+    """The optimiser of some copies of heads. Their tensors become parts of its own memory."""
 
-    def __init__(self, learners: Sequence[Learner]) -> None:
-        sizes = [parameter.numel() for learner in learners for parameter in learner.parameters]
+    def __init__(self, copies: Sequence[LearningCopy]) -> None:
+        sizes = [parameter.numel() for copy in copies for parameter in copy.parameters]
         self._ends = np.cumsum([0, *sizes])
-        counts = np.cumsum([0, *(len(learner.parameters) for learner in learners)])
-        self._tensors = {id(n): range(*counts[k : k + 2]) for k, n in enumerate(learners)}  # of each learner
+        counts = np.cumsum([0, *(len(copy.parameters) for copy in copies)])
+        self._tensors = {id(n): range(*counts[k : k + 2]) for k, n in enumerate(copies)}  # of each copy
         # one after the other: what a memory is made of is given back before the next one
-        self._weights = _joined([p.data for n in learners for p in n.parameters])
-        for learner in learners:
-            for parameter, part in zip(learner.parameters, self._parts(self._weights, learner), strict=True):
+        self._weights = _joined([p.data for n in copies for p in n.parameters])
+        for copy in copies:
+            for parameter, part in zip(copy.parameters, self._parts(self._weights, copy), strict=True):
                 parameter.data = part
-        self._mean = _joined([t for n in learners for t in n.mean])
-        for learner in learners:
-            learner.mean = self._parts(self._mean, learner)
-        self._square = _joined([t for n in learners for t in n.square])
-        for learner in learners:
-            learner.square = self._parts(self._square, learner)
-        self._average = _joined([t for n in learners for t in n.average])
-        for learner in learners:
-            learner.average = self._parts(self._average, learner)
+        self._mean = _joined([t for n in copies for t in n.mean])
+        for copy in copies:
+            copy.mean = self._parts(self._mean, copy)
+        self._square = _joined([t for n in copies for t in n.square])
+        for copy in copies:
+            copy.square = self._parts(self._square, copy)
+        self._average = _joined([t for n in copies for t in n.average])
+        for copy in copies:
+            copy.average = self._parts(self._average, copy)
         self._gradient = _joined(
-            [torch.zeros_like(p) if p.grad is None else p.grad for n in learners for p in n.parameters]
+            [torch.zeros_like(p) if p.grad is None else p.grad for n in copies for p in n.parameters]
         )
-        for learner in learners:
-            for parameter, part in zip(learner.parameters, self._parts(self._gradient, learner), strict=True):
+        for copy in copies:
+            for parameter, part in zip(copy.parameters, self._parts(self._gradient, copy), strict=True):
                 parameter.grad = part
 
-    def _parts(self, memory: Tensor, learner: Learner) -> list[Tensor]:
-        """Those of it that are a learner's, in the shapes of its parameters."""
-        places = zip(self._tensors[id(learner)], learner.parameters, strict=True)
+    def _parts(self, memory: Tensor, copy: LearningCopy) -> list[Tensor]:
+        """Those of it that are a copy's, in the shapes of its parameters."""
+        places = zip(self._tensors[id(copy)], copy.parameters, strict=True)
         return [memory[slice(*self._ends[n : n + 2])].view(parameter.shape) for n, parameter in places]
 
     @torch.no_grad()
-    def step(self, due: Sequence[Learner]) -> None:
-        for learner in due:
-            learner.steps += 1
+    def step(self, due: Sequence[LearningCopy]) -> None:
+        for copy in due:
+            copy.steps += 1
         if self._weights.device.type == "cpu" and self._weights.dtype == torch.float32:
             self._compiled_step(due)
         else:
             _foreach_step(due)
-        for learner in due:
-            learner.stepped()
+        for copy in due:
+            copy.stepped()
 
-    def _compiled_step(self, due: Sequence[Learner]) -> None:
-        tensors = np.array([tensor for learner in due for tensor in self._tensors[id(learner)]])
-        numbers = np.array([row for learner in due for row in _numbers(learner)], np.float32)
+    def _compiled_step(self, due: Sequence[LearningCopy]) -> None:
+        tensors = np.array([tensor for copy in due for tensor in self._tensors[id(copy)]])
+        numbers = np.array([row for copy in due for row in _numbers(copy)], np.float32)
         _step(
             self._weights.numpy(),
             self._gradient.numpy(),
@@ -86,16 +86,17 @@ def _joined(tensors: Iterable[Tensor]) -> Tensor:
     return torch.cat([tensor.detach().reshape(-1) for tensor in tensors])
 
 
-def _numbers(learner: Learner) -> Iterable[tuple[float, float, float, float, float]]:
+def _numbers(copy: LearningCopy) -> Iterable[tuple[float, float, float, float, float]]:
     """Of each of its tensors: share of a window in the gradient, correction, rate, what decay leaves, and how
     much of the weights goes into their running mean."""
-    rate = learner.rate()
-    left = 1.0 - rate * learner.config.training.weight_decay
-    rate /= 1.0 - MEAN_DECAY**learner.steps
-    correction = (1.0 - SQUARE_DECAY**learner.steps) ** -0.5
-    shares = [1.0 / max(windows, 1) for windows in learner.pending]  # of none, there is no gradient
-    for owner, decays in zip(learner.owners, learner.decays, strict=True):
-        yield shares[owner], correction, rate, left if decays else 1.0, learner.averaged_share()
+    rate = copy.rate()
+    left = 1.0 - rate * copy.training.weight_decay
+    rate /= 1.0 - MEAN_DECAY**copy.steps
+    correction = (1.0 - SQUARE_DECAY**copy.steps) ** -0.5
+    share = 1.0 / max(copy.pending, 1)  # of none, there is no gradient
+    new = copy.averaged_share()
+    for decays in copy.decays:
+        yield share, correction, rate, left if decays else 1.0, new
 
 
 @compiled
@@ -117,13 +118,13 @@ def _step(weights: Any, gradient: Any, mean: Any, square: Any, average: Any, ten
             gradient[n] = zero
 
 
-def _foreach_step(due: Sequence[Learner]) -> None:
-    parameters: list[Tensor] = [p for learner in due for p in learner.parameters]
+def _foreach_step(due: Sequence[LearningCopy]) -> None:
+    parameters: list[Tensor] = [p for copy in due for p in copy.parameters]
     gradients = [p.grad for p in parameters if p.grad is not None]
-    mean = [t for learner in due for t in learner.mean]
-    square = [t for learner in due for t in learner.square]
+    mean = [t for copy in due for t in copy.mean]
+    square = [t for copy in due for t in copy.square]
     shares, corrections, rates, decays, new = (
-        list(column) for column in zip(*(row for learner in due for row in _numbers(learner)), strict=True)
+        list(column) for column in zip(*(row for copy in due for row in _numbers(copy)), strict=True)
     )
     torch._foreach_mul_(gradients, shares)
     torch._foreach_lerp_(mean, gradients, 1.0 - MEAN_DECAY)
@@ -134,7 +135,7 @@ def _foreach_step(due: Sequence[Learner]) -> None:
     torch._foreach_mul_(scale, corrections)
     torch._foreach_add_(scale, EPSILON)
     torch._foreach_addcdiv_(parameters, mean, scale, [-rate for rate in rates])
-    average = [t for learner in due for t in learner.average]
+    average = [t for copy in due for t in copy.average]
     torch._foreach_mul_(average, [1.0 - each for each in new])
     torch._foreach_add_(average, torch._foreach_mul(parameters, new))
     torch._foreach_zero_(gradients)

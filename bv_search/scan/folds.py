@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 import xxhash
 
-from bv_search.scan.ground import learned_split
+from bv_search.scan.store_view import learned_split
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 

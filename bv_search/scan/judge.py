@@ -13,15 +13,15 @@ import torch
 
 from bv_search.heads.copies import Copies
 from bv_search.scan.folds import Folds
-from bv_search.scan.ground import labels_of, role_index
 from bv_search.scan.loss import LOSSES
 from bv_search.scan.rows import Rows
 from bv_search.scan.score import score_copies, score_heads
+from bv_search.scan.store_view import labels_of, role_index
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Role
 from bv_search.tasks.task import Kind, Task
-from bv_search.tasks.votes import Logits, mean_logits
+from bv_search.tasks.votes import RoleLogits, mean_logits
 from bv_search.tasks.window import SCORING
 
 TOGETHER = 1024  # windows whose losses are added up at once
@@ -29,7 +29,7 @@ TOGETHER = 1024  # windows whose losses are added up at once
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Verdict:
-    logits: Logits
+    logits: RoleLogits
     evaluation: Evaluation
     loss: float  # mean over windows
 
@@ -52,7 +52,7 @@ class Judge(ABC):
     def kind(self) -> Kind:
         return self._task.kind
 
-    def weigh(self, logits: Logits) -> Verdict | None:
+    def weigh(self, logits: RoleLogits) -> Verdict | None:
         """What answers are worth, to the first windows if not to all; None where that is no number."""
         if not are_numbers(logits) or not isfinite(loss := self._loss(logits)):
             return None
@@ -69,7 +69,7 @@ class Judge(ABC):
     @abstractmethod
     def _labels_ND(self) -> torch.Tensor: ...
 
-    def _loss(self, logits: Logits) -> float:
+    def _loss(self, logits: RoleLogits) -> float:
         total = 0.0
         loss = LOSSES[self._task.kind]
         labels_ND = self._labels_ND[: len(logits)]
@@ -94,7 +94,7 @@ class RoleJudge(Judge):
         said = map(joined, zip(*by_split, strict=True))
         return [self._weigh_mean([next(said) for _ in copies]) for copies in heads]
 
-    def _weigh_mean(self, said: Sequence[Logits]) -> Verdict | None:
+    def _weigh_mean(self, said: Sequence[RoleLogits]) -> Verdict | None:
         """No mean hides that a copy's answers are no numbers."""
         return self.weigh(mean_logits(said, self._task.kind)) if all(map(are_numbers, said)) else None
 
@@ -130,7 +130,7 @@ class FoldJudge(Judge):
         return torch.from_numpy(labels_of(self._rows.split)[self._folds.judged])
 
 
-def joined(parts: Sequence[Logits]) -> Logits:
+def joined(parts: Sequence[RoleLogits]) -> RoleLogits:
     """Of several splits, one after the other."""
     if len(parts) == 1:
         return parts[0]
@@ -139,13 +139,13 @@ def joined(parts: Sequence[Logits]) -> Logits:
     return [row for part in parts for row in part]
 
 
-def are_numbers(logits: Logits) -> bool:
+def are_numbers(logits: RoleLogits) -> bool:
     if isinstance(logits, np.ndarray):
         return bool(np.isfinite(logits).all())
     return all(np.isfinite(row).all() for row in logits)
 
 
-def _side_by_side(logits: Logits) -> tuple[torch.Tensor, torch.Tensor]:
+def _side_by_side(logits: RoleLogits) -> tuple[torch.Tensor, torch.Tensor]:
     """Back to back, and how many numbers of rows each window has."""
     if isinstance(logits, np.ndarray):
         return torch.from_numpy(logits), torch.ones(len(logits), dtype=torch.int64)

@@ -17,6 +17,8 @@ import torch
 
 from bv_search.heads.head import Head
 
+BRANCH = 50_000  # multiplications in the time that a branch takes whatever its size, for a window
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -78,6 +80,6 @@ def _kind(head: Head) -> str:
 
 
 def _cost(head: Head) -> float:
-    """Near enough: features that it makes of a window; each costs about as much to make as any other."""
+    """Near enough: multiplications for a window, and what any branch takes besides."""
     tokens = (head.shape.tokens or 1) if head.reads_all_tokens else 1
-    return float(max(1, tokens * sum(branch.work() for branch in head.typed_branches())))
+    return float(1 + sum(tokens * branch.work() + BRANCH for branch in head.typed_branches()))

@@ -19,7 +19,7 @@ class Start:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class SegmentResult:
     """What a segment made of one head."""
 
     trial: str
@@ -33,7 +33,7 @@ class Outcome:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class HeadLogits:
     """What a head says of some windows."""
 
     ids: list[str]
@@ -41,7 +41,7 @@ class Said:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answers(Said):
+class RoleAnswers(HeadLogits):
     """What a head says on one role, and how right that is.
 
     With folds, score and loss on select are of all rows that the head is judged by.
@@ -73,19 +73,19 @@ class Finished:
     weights: bytes  # safetensors
     copies: int  # that it has
     parameters: int  # of all of them
-    report: Answers
+    report: RoleAnswers
 
 
 @dataclass(frozen=True, kw_only=True)
 class Final(Finished):
     """One that did not learn from what it says on select."""
 
-    select: Answers
-    train: Said | None  # with folds: out of fold, of all rows that judge it beside those of select
+    select: RoleAnswers
+    train: HeadLogits | None  # with folds: out of fold, of all rows that judge it beside those of select
 
 
 @dataclass(frozen=True, kw_only=True)
-class Encore:
+class FinalistResult:
     """What a finalist has become: the mean of its copies, and the first of them alone."""
 
     trial: str

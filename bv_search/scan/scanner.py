@@ -12,17 +12,27 @@ from bv_search.heads.copies import Copies, count_all, weights_bytes
 from bv_search.heads.inputs import Inputs, Standard, share_inputs
 from bv_search.scan.capacity import pack_capacity
 from bv_search.scan.checks import Check
-from bv_search.scan.climb import constant_answers, solve_heads
 from bv_search.scan.course import Course
 from bv_search.scan.finale import train_out
 from bv_search.scan.folds import Folds
-from bv_search.scan.ground import head_shape, joined_split, labels_of, learned_split, role_index
 from bv_search.scan.judge import FoldJudge, Judge, RoleJudge, Verdict
+from bv_search.scan.ladder_solver import constant_answers, solve_heads
 from bv_search.scan.memory import prepare_memory
-from bv_search.scan.outcome import Answers, Diverged, Encore, Final, Finalist, Finished, Outcome, Said, Start
+from bv_search.scan.outcome import (
+    Diverged,
+    Final,
+    Finalist,
+    FinalistResult,
+    Finished,
+    HeadLogits,
+    RoleAnswers,
+    SegmentResult,
+    Start,
+)
 from bv_search.scan.rows import Rows, open_rows
 from bv_search.scan.segment import Trained, TrainingData, train_segment
 from bv_search.scan.state import HeadState
+from bv_search.scan.store_view import head_shape, joined_split, labels_of, learned_split, role_index
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import LIVE, STORE
 from bv_search.source.choice import Rates
@@ -35,7 +45,7 @@ from bv_search.tasks.row import Role
 
 
 class Scanner:
-    """`source` is store or live; `window` is how many bytes of blocks are in memory at once.
+    """`source` is store or live; `memory` is how many bytes of blocks are in memory at once.
 
     A head has as many copies as there are folds.
     """
@@ -45,7 +55,7 @@ class Scanner:
         store: str,
         *,
         source: str = STORE,
-        window: int | None = None,
+        memory: int | None = None,
         folds: int = 1,
         device: str | None = None,
         threads: int | None = None,
@@ -57,9 +67,9 @@ class Scanner:
         if self._device.type == "cuda":
             # its matmuls then round to the ten bits of mantissa that a stored float16 has
             torch.set_float32_matmul_precision("high")
-        stored = Store.open(store, window=window)
+        stored = Store.open(store, memory=memory)
         self._store = _fed_live(stored, self._device) if source == LIVE else stored
-        self._reserved = window or (stored.manifest.largest_block if source == LIVE else 0)
+        self._reserved = memory or (stored.manifest.largest_block if source == LIVE else 0)
         self._task = self._store.task
         self._copies = folds
         self._opened: dict[tuple[str, frozenset[Inputs]], Rows] = {}
@@ -99,7 +109,7 @@ class Scanner:
         *,
         score: Collection[str],
         seconds: float | None = None,
-    ) -> list[Outcome]:
+    ) -> list[SegmentResult]:
         """Train heads that stand at one position up to `stop`, or as far as they come in so many seconds.
 
         Those named in `score` are told what they are worth where they came to `stop`, and all that have
@@ -132,7 +142,7 @@ class Scanner:
         loaded = [HeadState.from_bytes(state) for state in states]
         return self._finals(loaded, [state.heads(self._standard, at_best=True) for state in loaded])
 
-    def finale(self, finalists: Sequence[Finalist]) -> list[Encore | Diverged]:
+    def finale(self, finalists: Sequence[Finalist]) -> list[FinalistResult | Diverged]:
         """Train heads once more, on all rows, for as many passes as the search found best, in one pack."""
         labels_ND, kind = labels_of(self._everything), self._task.kind
         constants_1C = constant_answers(labels_ND, kind, self._task.outputs, None)
@@ -157,7 +167,7 @@ class Scanner:
         encores = self._encores([end.state for end in ends if isinstance(end, Trained)], data.rows)
         return [end if isinstance(end, Diverged) else next(encores) for end in ends]
 
-    def _encores(self, states: Sequence[HeadState], rows: Rows) -> Iterator[Encore | Diverged]:
+    def _encores(self, states: Sequence[HeadState], rows: Rows) -> Iterator[FinalistResult | Diverged]:
         """The mean of its copies, and the first by itself: each is judged, for neither was chosen."""
         bags = [state.heads(self._standard, at_best=True) for state in states]
         singles = [copies[:1] for copies in bags]
@@ -168,7 +178,7 @@ class Scanner:
             if bagged is None or single is None:
                 yield Diverged(trial=state.trial, position=state.position, what="answers")
             else:
-                yield Encore(
+                yield FinalistResult(
                     trial=state.trial,
                     rows=rows.seen(state.config.training.rows(rows.split.windows), state.position),
                     bagged=self._finished(state, copies, bagged),
@@ -193,9 +203,9 @@ class Scanner:
             for state, copies, chosen, told in zip(states, heads, select, report, strict=True)
         ]
 
-    def _out_of_fold(self, chosen: Verdict) -> Said | None:
+    def _out_of_fold(self, chosen: Verdict) -> HeadLogits | None:
         ids = self._ids[Role.TRAIN]
-        return Said(ids=ids, logits=chosen.logits[: len(ids)]) if ids else None
+        return HeadLogits(ids=ids, logits=chosen.logits[: len(ids)]) if ids else None
 
     def _finished(self, state: HeadState, heads: Copies, report: Verdict) -> Finished:
         return Finished(
@@ -303,13 +313,13 @@ def _given_away(states: list[HeadState]) -> Iterator[HeadState]:
         yield states.pop(0)
 
 
-def _outcome(end: Trained | Diverged, found: Mapping[str, Check | None], rows: Rows) -> Outcome:
+def _outcome(end: Trained | Diverged, found: Mapping[str, Check | None], rows: Rows) -> SegmentResult:
     if isinstance(end, Trained) and end.trial in found and found[end.trial] is None:
         end = Diverged(trial=end.trial, position=end.state.position, what="answers")
     if isinstance(end, Diverged):
-        return Outcome(trial=end.trial, position=end.position, rows=0, failure=str(end))
+        return SegmentResult(trial=end.trial, position=end.position, rows=0, failure=str(end))
     state = end.state
-    return Outcome(
+    return SegmentResult(
         trial=end.trial,
         position=state.position,
         rows=rows.seen(state.config.training.rows(rows.split.windows), state.position),
@@ -320,9 +330,9 @@ def _outcome(end: Trained | Diverged, found: Mapping[str, Check | None], rows: R
     )
 
 
-def _answers(ids: list[str], verdict: Verdict, *, told: bool) -> Answers:
+def _answers(ids: list[str], verdict: Verdict, *, told: bool) -> RoleAnswers:
     evaluation = verdict.evaluation
-    return Answers(
+    return RoleAnswers(
         ids=ids,
         logits=verdict.logits[-len(ids) :],  # with folds, what is said of train stands before it
         loss=verdict.loss,

@@ -17,18 +17,18 @@ from bv_search.scan.lanes import Lanes
 from bv_search.scan.rows import Rows, open_rows
 from bv_search.store.joined import AnySplit
 from bv_search.store.store import StoreSplit
-from bv_search.tasks.votes import Logits
+from bv_search.tasks.votes import RoleLogits
 
 Places = slice | np.ndarray
 
 
-def score_split(heads: Sequence[Head], split: StoreSplit) -> list[Logits]:
+def score_split(heads: Sequence[Head], split: StoreSplit) -> list[RoleLogits]:
     """The same for heads from anywhere, on a split that nobody has opened."""
     return score_heads(heads, open_rows(split, share_inputs(heads), torch.device("cpu")))
 
 
 @torch.inference_mode()
-def score_heads(heads: Sequence[Head], rows: Rows) -> list[Logits]:
+def score_heads(heads: Sequence[Head], rows: Rows) -> list[RoleLogits]:
     """Each head's logits for every window, in index order: (tokens, 2) for spans, (C,) otherwise."""
     heads = [head.to(rows.device) for head in heads]
     answers = _Answers(len(heads), heads[0].shape, rows.split)
@@ -40,7 +40,7 @@ def score_heads(heads: Sequence[Head], rows: Rows) -> list[Logits]:
 
 
 @torch.inference_mode()
-def score_copies(heads: Sequence[Copies], rows: Rows, folds: Folds) -> list[Logits]:
+def score_copies(heads: Sequence[Copies], rows: Rows, folds: Folds) -> list[RoleLogits]:
     """Each head's logits for the windows that it is judged by, said by the copy whose fold they are of.
 
     Of a head, one copy reads each window: this costs what scoring heads without copies does.
@@ -79,7 +79,7 @@ class _Answers:
         lengths_N = self._lengths_N[windows]
         return places_of(self._ends_N[windows] - lengths_N, lengths_N)
 
-    def by_window(self, chosen: np.ndarray | None = None) -> list[Logits]:
+    def by_window(self, chosen: np.ndarray | None = None) -> list[RoleLogits]:
         """Of all windows, or of those that are chosen."""
         if not self._per_token:
             return [flat if chosen is None else flat[chosen] for flat in self._flat]

@@ -2,12 +2,13 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from operator import methodcaller
+from threading import Lock
 
 import numpy as np
 import torch
@@ -20,11 +21,11 @@ from bv_search.scan.course import Course
 from bv_search.scan.folds import Folds
 from bv_search.scan.judge import Judge, Verdict
 from bv_search.scan.lanes import Lanes
-from bv_search.scan.learner import Learner
+from bv_search.scan.learner import Learner, LearningCopy
 from bv_search.scan.outcome import Diverged
+from bv_search.scan.pack_trainer import PackTrainer
 from bv_search.scan.rows import Rows, RowsInMemory
 from bv_search.scan.state import HeadState
-from bv_search.scan.team import Team
 from bv_search.tasks.task import Kind
 
 SETTLING = 16  # micro-batches; 64 gave the same scores
@@ -113,38 +114,44 @@ class _Training:
     def run(self, stop: int) -> list[Diverged]:
         """From border to border of their courses; at each, those that are due for a check are judged."""
         diverged: list[Diverged] = []
-        with Lanes([learner.heads[0] for learner in self._learners], self._data.rows.device) as lanes:
-            teams = [Team([self._learners[k] for k in group], self._data.kind) for group in lanes.groups]
-            position = self._learners[0].position
-            while position < stop and (live := _live(teams)):
+        copies = [copy for learner in self._learners for copy in learner.copies]
+        position, live = self._learners[0].position, list(self._learners)
+        with Lanes([copy.head for copy in copies], self._data.rows.device) as lanes:
+            trainers = [PackTrainer([copies[k] for k in group], self._data.kind) for group in lanes.groups]
+            while position < stop and live:
                 until = min(stop, *(learner.course.next_border(position) for learner in live))
-                diverged += self._learn(lanes, teams, position, until)
+                lost = self._learn(lanes, trainers, position, until)
+                diverged += [_diverged(learner) for learner in live if lost.intersection(learner.copies)]
+                live = _leave(live, {each.trial for each in diverged}, trainers)
                 position = until if self._end > time.monotonic() else stop  # no more where the time is up
-                self._arrive(teams, until, is_last=position == stop)
+                live = _leave(live, self._arrive(live, until, is_last=position == stop), trainers)
         return diverged
 
-    def _learn(self, lanes: Lanes, teams: Sequence[Team], start: int, stop: int) -> list[Diverged]:
+    def _learn(
+        self, lanes: Lanes, trainers: Sequence[PackTrainer], start: int, stop: int
+    ) -> set[LearningCopy]:
         """All lanes at a batch that was read for them all, or each at its own, where rows are in memory."""
-        rows = self._data.rows
+        rows, end = self._data.rows, _End(self._end)
         if isinstance(rows, RowsInMemory):
-            work = partial(self._learn_alone, start=start, stop=stop)
-            return list(chain.from_iterable(lanes.run(work, teams)))
-        diverged: list[Diverged] = []
-        for batch in rows.stretch(self._rows, start, stop, self._batch):
+            work = partial(self._learn_alone, start=start, stop=stop, end=end)
+            return set(chain.from_iterable(lanes.run(work, trainers)))
+        lost: set[LearningCopy] = set()
+        for number, batch in enumerate(rows.stretch(self._rows, start, stop, self._batch)):
+            if end.is_before(number) or all(trainer.is_empty for trainer in trainers):
+                break
             learn = methodcaller("learn", batch, self._labels(batch), self._folds(batch))
-            diverged += chain.from_iterable(lanes.run(learn, teams))
-            if time.monotonic() >= self._end or all(team.is_empty for team in teams):
-                break
-        return diverged
+            lost.update(chain.from_iterable(lanes.run(learn, trainers)))
+        return lost
 
-    def _learn_alone(self, team: Team, *, start: int, stop: int) -> list[Diverged]:
-        diverged: list[Diverged] = []
+    def _learn_alone(self, trainer: PackTrainer, *, start: int, stop: int, end: "_End") -> list[LearningCopy]:
+        lost: list[LearningCopy] = []
         begun = self._learners[0].course.last_border(start)
-        for batch in self._data.rows.stretch(self._rows, start, stop, self._batch, begun=begun):
-            diverged += team.learn(batch, self._labels(batch), self._folds(batch))
-            if time.monotonic() >= self._end or team.is_empty:
+        stretch = self._data.rows.stretch(self._rows, start, stop, self._batch, begun=begun)
+        for number, batch in enumerate(stretch):
+            if trainer.is_empty or end.is_before(number):
                 break
-        return diverged
+            lost += trainer.learn(batch, self._labels(batch), self._folds(batch))
+        return lost
 
     def _labels(self, batch: Batch) -> torch.Tensor:
         return torch.from_numpy(self._data.labels_ND[batch.windows]).to(self._data.rows.device)
@@ -155,10 +162,10 @@ class _Training:
             None if folds is None else torch.from_numpy(folds.of_N[batch.windows]).to(self._data.rows.device)
         )
 
-    def _arrive(self, teams: Sequence[Team], position: int, *, is_last: bool) -> None:
-        """Judge those whose check is here; those that have learned leave."""
+    def _arrive(self, live: Sequence[Learner], position: int, *, is_last: bool) -> set[str]:
+        """Judge those whose check is here; those that have learned are told."""
         judge = self._data.judge
-        here = [learner for learner in _live(teams) if learner.position == position]
+        here = [learner for learner in live if learner.position == position]
         due = [n for n in here if (is_last if judge is None else n.course.is_check(position))]
         with _averaged(due):
             self._settle(due)
@@ -168,10 +175,8 @@ class _Training:
             else:
                 self._judge(judge, due)
         if is_last:
-            self._settle(_live(teams))
-        done = {learner.trial for learner in due if learner.has_learned}
-        for team in teams:
-            team.dismiss(done)
+            self._settle(live)
+        return {learner.trial for learner in due if learner.has_learned}
 
     def _judge(self, judge: Judge, learners: Sequence[Learner]) -> None:
         verdicts = judge.judge([learner.heads for learner in learners])
@@ -185,15 +190,50 @@ class _Training:
         Those that were gathered while the weights moved belong to other weights: on MRPC an Xception that had
         .62 of select right by its batches' own statistics had .39 by the running ones.
         """
-        learners = [learner for learner in learners if learner.heads[0].normed]
-        if not learners:
+        heads = [head for learner in learners for head in learner.heads if head.normed]
+        if not heads:
             return
         stop, rows = learners[0].position, self._data.rows
-        with Lanes([learner.heads[0] for learner in learners], rows.device) as lanes:
-            packs = [Pack([head for k in group for head in learners[k].heads]) for group in lanes.groups]
+        with Lanes(heads, rows.device) as lanes:
+            packs = [Pack([heads[k] for k in group]) for group in lanes.groups]
             last = rows.stretch(self._rows, max(0, stop - SETTLING), stop, self._batch)
             for number, batch in enumerate(last):
                 lanes.run(partial(_gather_statistics, batch, number), packs)
+
+
+class _End:
+    """When a segment's time is up, all lanes stop at one batch: the furthest that any of them has begun."""
+
+    def __init__(self, time_up: float) -> None:
+        self._time_up = time_up
+        self._last: int | None = None
+        self._furthest = 0  # the first batch is always done
+        self._lock = Lock()
+
+    def is_before(self, batch: int) -> bool:
+        """Whether a batch is not done any more."""
+        with self._lock:
+            if self._last is None and time.monotonic() >= self._time_up:
+                self._last = self._furthest
+            if self._last is None:
+                self._furthest = max(self._furthest, batch)
+            return self._last is not None and batch > self._last
+
+
+def _leave(
+    live: Sequence[Learner], trials: Collection[str], trainers: Sequence[PackTrainer]
+) -> list[Learner]:
+    """Those that go on."""
+    gone = {copy for learner in live if learner.trial in trials for copy in learner.copies}
+    if gone:
+        for trainer in trainers:
+            trainer.dismiss(gone)
+    return [learner for learner in live if learner.trial not in trials]
+
+
+def _diverged(learner: Learner) -> Diverged:
+    """Where its first copy did; the others went on for a while."""
+    return Diverged(trial=learner.trial, position=min(copy.position for copy in learner.copies))
 
 
 @torch.no_grad()
@@ -205,13 +245,9 @@ def _gather_statistics(batch: Batch, number: int, pack: Pack) -> None:
 @contextmanager
 def _averaged(learners: Sequence[Learner]) -> Iterator[None]:
     """What is judged of a head is the running mean of its weights, if it has one."""
-    averaging = [learner for learner in learners if learner.averages]
-    for learner in averaging:
-        learner.swap()
+    averaging = [copy for learner in learners for copy in learner.copies if copy.averages]
+    for copy in averaging:
+        copy.swap()
     yield
-    for learner in averaging:
-        learner.swap()
-
-
-def _live(teams: Iterable[Team]) -> list[Learner]:
-    return [learner for team in teams for learner in team.learners]
+    for copy in averaging:
+        copy.swap()

@@ -55,7 +55,7 @@ class Solver:
     def solve(self, penalty: float) -> tuple[Floats, Floats]:
         """weights_FK and bias_K with the least loss plus half the penalty times the squared weights."""
         rows, columns = len(self._x_NF), self._goal.columns
-        space = Space(self._curvatures, penalty, bias=rows * self._goal.curvature)
+        space = Coordinates(self._curvatures, penalty, bias=rows * self._goal.curvature)
 
         def at(place: Doubles) -> tuple[float, Doubles]:
             weights_GK = space.weights(place.astype(np.float32).reshape(-1, columns))
@@ -77,7 +77,7 @@ class Solver:
         return loss + penalty / 2 * float(np.square(weights_FK, dtype=np.float64).sum()), gradient_GK
 
 
-class Space:
+class Coordinates:
     """Coordinates of the weights: a place is Lᵀ weights, where L Lᵀ is the curvature.
 
     It is known in blocks of neighbouring features; the last is the bias, which has no penalty.

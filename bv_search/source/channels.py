@@ -62,7 +62,7 @@ class Channels:
         missing = [name for name in self.layers if name not in known]
         if missing or encoder.width != self.width:
             raise EncoderError(
-                "does not have what is read of it",
+                "lacks required layers",
                 where=encoder.identity.id,
                 expected=f"channels {', '.join(missing or self.layers)}, width {self.width}",
                 found=f"{encoder.layers} layers, width {encoder.width}",

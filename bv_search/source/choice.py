@@ -19,7 +19,7 @@ class Rates:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class SourceChoice:
     source: str  # store or live; auto where either can be had, and they are still to be measured
     why: str = ""  # where nobody asked for it
 
@@ -27,33 +27,33 @@ class Choice:
         return f"source: {self.source} ({self.why})"
 
 
-def choose_source(asked: str, store: Store) -> Choice:
+def choose_source(asked: str, store: Store) -> SourceChoice:
     """The source that was asked for, if it can be had; of auto what there is to choose from."""
     if not store.manifest.keeps_blocks:
         return _only_live(asked, store)
     if asked == STORE:
-        return Choice(source=STORE)
+        return SourceChoice(source=STORE)
     reference = EncoderReference.of(store.manifest.encoder)
     if asked == LIVE:
         reference.find(do=f"{PUT_BACK}, or read the store: --source store")
-        return Choice(source=LIVE)
+        return SourceChoice(source=LIVE)
     if store.manifest.one_token:
-        return Choice(source=STORE, why="one token a window is read once, and stays in memory")
+        return SourceChoice(source=STORE, why="one token a window is read once, and stays in memory")
     return _either(reference)
 
 
-def _either(reference: EncoderReference) -> Choice:
+def _either(reference: EncoderReference) -> SourceChoice:
     """Nothing is fetched from afar to be measured."""
     if not Path(reference.place).is_dir():
-        return Choice(source=STORE, why=f"its encoder is not here: {reference.place}")
+        return SourceChoice(source=STORE, why=f"its encoder is not here: {reference.place}")
     try:
         reference.find()
     except EncoderError as error:
-        return Choice(source=STORE, why=f"{error.where} {error.what}")
-    return Choice(source=AUTO)
+        return SourceChoice(source=STORE, why=f"{error.where} {error.what}")
+    return SourceChoice(source=AUTO)
 
 
-def _only_live(asked: str, store: Store) -> Choice:
+def _only_live(asked: str, store: Store) -> SourceChoice:
     if asked == STORE:
         raise StoreError(
             "keeps no hidden states",
@@ -62,10 +62,10 @@ def _only_live(asked: str, store: Store) -> Choice:
             do="let its encoder make them: --source live",
         )
     EncoderReference.of(store.manifest.encoder).find()
-    return Choice(source=LIVE, why="the store keeps no hidden states")
+    return SourceChoice(source=LIVE, why="the store keeps no hidden states")
 
 
-def compare_sources(store: Store, rates: Rates) -> Choice:
+def compare_sources(store: Store, rates: Rates) -> SourceChoice:
     """The one that gives a pass over the training rows in less time."""
     (train,) = store.splits(Role.TRAIN)
     size = train.entry.tokens * store.manifest.token_bytes
@@ -73,5 +73,7 @@ def compare_sources(store: Store, rates: Rates) -> Choice:
     encoding = train.entry.encoded_tokens / rates.tokens_per_second
     read = f"{size / 1e9:.2f} GB in {reading:.1f} s"
     if reading <= encoding:
-        return Choice(source=STORE, why=f"a pass reads {read}; the encoder would take {encoding:.1f} s")
-    return Choice(source=LIVE, why=f"the encoder takes {encoding:.1f} s a pass; reading would be {read}")
+        return SourceChoice(source=STORE, why=f"a pass reads {read}; the encoder would take {encoding:.1f} s")
+    return SourceChoice(
+        source=LIVE, why=f"the encoder takes {encoding:.1f} s a pass; reading would be {read}"
+    )

@@ -14,7 +14,7 @@ from bv_search.source.fill import fill_block
 from bv_search.store.dtype import refuse_overflow, stored_dtype
 
 
-class Page:
+class BlockInMemory:
     def __init__(self, channels: Channels, lengths: np.ndarray) -> None:
         self.starts = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         shape = (len(channels.layers), int(self.starts[-1]), channels.width)
@@ -25,9 +25,9 @@ class Page:
 
 def fill_page(
     encoder: Encoder, channels: Channels, windows: pa.Table, batch_tokens: int, where: str
-) -> tuple[Page, list[np.ndarray] | None]:
+) -> tuple[BlockInMemory, list[np.ndarray] | None]:
     """What extraction writes of these windows, and the encoder's own logits, if it has any."""
-    page = Page(channels, windows["tokens"].to_numpy())
+    page = BlockInMemory(channels, windows["tokens"].to_numpy())
     logits = fill_block(encoder, channels, windows, page, batch_tokens)
     refuse_overflow(page.hidden_LTH, channels.dtype, channels.layers, where)
     return page, logits

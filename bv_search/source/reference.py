@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bv_search.document import Text
 from bv_search.encoder.identity import digest_weights
-from bv_search.encoder.source import find_source
+from bv_search.encoder.location import locate_encoder
 from bv_search.errors import EncoderError
 from bv_search.files import decode_at
 from bv_search.store.manifest import EncoderEntry
@@ -53,7 +53,7 @@ class EncoderReference:
     def find(self, place: str | Path | None = None, *, do: str = PUT_BACK) -> Path:
         """Its folder, at its place or another; another encoder is refused. `do` is what the user can do."""
         try:
-            folder = find_source(place or self.place).folder
+            folder = locate_encoder(place or self.place).folder
             found = digest_weights(folder)
         except EncoderError as cause:
             if place is not None:

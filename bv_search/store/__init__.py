@@ -2,8 +2,8 @@
 
 layout.py     names of files, order of windows, borders of blocks
 dtype.py      values in 16 bits
-strict.py     JSON → dataclasses, strictly;  manifest.py  what a store is, and the digest of every file
-part.py       a file written behind the back of whoever fills it
+manifest.py   what a store is, and the digest of every file
+pending_file.py  a file that is written while it is being filled
 folder.py     local and remote files, whole or absent
 block.py      one block: .npy, mapped, or Parquet
 index.py      one row per window

@@ -32,7 +32,7 @@ from bv_search.files import (
     unwritable,
     write_atomic,
 )
-from bv_search.store.part import LocalPart, Part
+from bv_search.store.pending_file import PendingFile, PendingLocalFile
 
 PIECE_BYTES = 16 << 20
 """Large objects travel in pieces of this size, of which a few are in memory."""
@@ -75,7 +75,7 @@ class Folder(ABC):
         """A large file that is made as it is written, and never stands in memory."""
 
     @abstractmethod
-    def begin(self, name: str, size: int) -> Part:
+    def begin(self, name: str, size: int) -> PendingFile:
         """A large file, filled piece by piece."""
 
     @abstractmethod
@@ -134,8 +134,8 @@ class LocalFolder(Folder):
         write_atomic(self._at(name), lambda file: write(sink.over(file)), self.disk)
         return sink
 
-    def begin(self, name: str, size: int) -> Part:
-        return LocalPart(self._at(name), size, self.disk)
+    def begin(self, name: str, size: int) -> PendingFile:
+        return PendingLocalFile(self._at(name), size, self.disk)
 
     def create(self, name: str, data: bytes) -> None:
         path = self._at(name)
@@ -239,7 +239,7 @@ class RemoteFolder(Folder):
             raise
         file.commit()
 
-    def begin(self, name: str, size: int) -> Part:
+    def begin(self, name: str, size: int) -> PendingFile:
         return _RemotePart(self, name)
 
     def create(self, name: str, data: bytes) -> None:
@@ -315,7 +315,7 @@ class RemoteFolder(Folder):
         )
 
 
-class _RemotePart(Part):
+class _RemotePart(PendingFile):
     """One put of the whole at the end: an object appears at once or not at all."""
 
     def __init__(self, folder: RemoteFolder, name: str) -> None:

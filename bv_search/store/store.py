@@ -13,11 +13,11 @@ from bv_search.files import digest_file
 from bv_search.store.block import Block, Part
 from bv_search.store.folder import Folder, damaged, open_folder
 from bv_search.store.index import INDEX_SCHEMA, LOGITS_SCHEMA, list_arrays, read_columns
+from bv_search.store.index_check import PLACES, flaws
 from bv_search.store.layout import MANIFEST
 from bv_search.store.manifest import DAMAGED, FileEntry, Manifest, SplitEntry
 from bv_search.store.memory import BlockMemory
 from bv_search.store.reader import BlockReader
-from bv_search.store.sense import PLACES, flaws
 from bv_search.store.statistics import Statistics
 from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Task
@@ -29,22 +29,22 @@ Feed = Callable[["StoreSplit", Sequence[Part]], Iterator[Block]]
 class Store:
     """Hidden states of an encoder on a task's data. Whatever is read is checked against the manifest.
 
-    `window` is how many bytes of blocks are in memory at once, over all splits; None: as many as there are.
+    `memory` is how many bytes of blocks are in memory at once, over all splits; None: as many as there are.
     """
 
     def __init__(
-        self, folder: Folder, manifest: Manifest, *, verify: bool = True, window: int | None = None
+        self, folder: Folder, manifest: Manifest, *, verify: bool = True, memory: int | None = None
     ) -> None:
         self.folder, self.manifest, self.verify = folder, manifest, verify
         self.path = folder.url
-        self.memory = BlockMemory(window)
+        self.memory = BlockMemory(memory)
         self.feed: Feed | None = None  # None: blocks are read from their files
-        self._require_room(window)
+        self._require_room(memory)
 
     @classmethod
-    def open(cls, place: str | Path, *, verify: bool = True, window: int | None = None) -> Self:
+    def open(cls, place: str | Path, *, verify: bool = True, memory: int | None = None) -> Self:
         folder = open_folder(place)
-        return cls(folder, read_manifest(folder), verify=verify, window=window)
+        return cls(folder, read_manifest(folder), verify=verify, memory=memory)
 
     def fed_by(self, feed: Feed) -> Self:
         """The same store, whose blocks come from elsewhere."""
@@ -52,14 +52,14 @@ class Store:
         fed.feed = feed
         return fed
 
-    def _require_room(self, window: int | None) -> None:
+    def _require_room(self, memory: int | None) -> None:
         largest = self.manifest.largest_block
-        if window is not None and window < largest:
+        if memory is not None and memory < largest:
             raise StoreError(
                 "has blocks that do not fit into the memory for them",
                 where=self.path,
                 expected=f"at least {largest} bytes",
-                found=window,
+                found=memory,
                 do="give it more, or extract with smaller --block-bytes into another --out",
             )
 

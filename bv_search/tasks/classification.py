@@ -14,7 +14,7 @@ from bv_search.tasks.metrics import CLASS_METRICS, COUNTED_METRICS, VALUE_METRIC
 from bv_search.tasks.passage import cutter, tokenise
 from bv_search.tasks.row import Row, text_key
 from bv_search.tasks.task import Kind, Logits, Task, row_codes
-from bv_search.tasks.window import Ints, Tokenizer, Windows, flat_column, require_fast
+from bv_search.tasks.window import Ints, Tokenizer, WindowRows, flat_column, require_fast
 
 BATCH = 4096  # rows handed to the tokenizer at once
 
@@ -25,7 +25,7 @@ class OneWindowTask(Task):
 
     def windows(self, rows: Sequence[Row], tokenizer: Tokenizer) -> pa.Table:
         require_fast(tokenizer)
-        table = Windows()
+        table = WindowRows()
         cut = self._cut_passages if self.layout.answers else self._cut_texts
         table.token_ids, table.type_ids = cut(rows, tokenizer)
         table.ids = [f"{row.id}#0" for row in rows]

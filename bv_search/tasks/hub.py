@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bv_search.errors import DataError
-from bv_search.knock import is_proxied
+from bv_search.ping import is_proxied
 from bv_search.tasks.reading import find_columns, rows_of
 from bv_search.tasks.record import Record
 from bv_search.tasks.row import Row

@@ -5,7 +5,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, kw_only=True)
-class Columns:
+class ColumnNames:
     """The names of the columns that hold a row."""
 
     text_a: str
@@ -24,14 +24,14 @@ class Columns:
         return (*self.texts, self.target, *(name for name in (self.group, self.id) if name is not None))
 
 
-SQUAD_COLUMNS = Columns(text_a="question", text_b="context", target="answers", group="context", id="id")
+SQUAD_COLUMNS = ColumnNames(text_a="question", text_b="context", target="answers", group="context", id="id")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
     """How to find rows: the Hub's id and configuration, the names of columns, the evaluation splits."""
 
-    columns: tuple[Columns, ...]  # the alternatives: official files, then the Hub's names
+    columns: tuple[ColumnNames, ...]  # the alternatives: official files, then the Hub's names
     hub: str | None = None
     config: str | None = None
     header: tuple[str, ...] = ()  # the columns of an official file that has no header line
@@ -39,7 +39,7 @@ class Layout:
     answers: bool = False  # the target is a list of answers, as in SQuAD
     torn_rows: bool = False  # the official file itself has short rows, which everybody skips
 
-    def columns_in(self, names: tuple[str, ...]) -> Columns | None:
+    def columns_in(self, names: tuple[str, ...]) -> ColumnNames | None:
         """The alternative whose texts are all among `names`; better with its target than without."""
         having = [each for each in self.columns if set(each.texts) <= set(names)]
         return next((each for each in having if each.target in names), having[0] if having else None)

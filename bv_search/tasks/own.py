@@ -18,7 +18,7 @@ from typing import Any
 
 from bv_search.document import Unreadable, load_yaml
 from bv_search.errors import DataError, UnknownName
-from bv_search.tasks.layout import SQUAD_COLUMNS, Columns, Layout
+from bv_search.tasks.layout import SQUAD_COLUMNS, ColumnNames, Layout
 from bv_search.tasks.metrics import CLASS_METRICS
 from bv_search.tasks.record import read_bytes
 from bv_search.tasks.task import Kind, Task
@@ -163,7 +163,7 @@ def _layout(path: Path, value: Mapping[str, Any], kind: Kind) -> Layout:
     return Layout(columns=(own,), hub=_hub(path, value))
 
 
-def _columns(path: Path, value: Mapping[str, Any], kind: Kind) -> Columns:
+def _columns(path: Path, value: Mapping[str, Any], kind: Kind) -> ColumnNames:
     known = _SPAN_COLUMNS if kind is Kind.SPAN else _TEXT_COLUMNS
     default = {"question": "question", "passage": "context", "answers": "answers"}
     names = value.get("columns", default if kind is Kind.SPAN else None)
@@ -187,8 +187,8 @@ def _columns(path: Path, value: Mapping[str, Any], kind: Kind) -> Columns:
     if kind is Kind.SPAN:
         question, passage, target = (names[each] for each in required)
         group = names.get("group", passage)
-        return Columns(text_a=question, text_b=passage, target=target, group=group, id=names.get("id"))
-    return Columns(
+        return ColumnNames(text_a=question, text_b=passage, target=target, group=group, id=names.get("id"))
+    return ColumnNames(
         text_a=names["text"],
         text_b=names.get("text_pair"),
         target=names["label"],

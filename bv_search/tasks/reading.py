@@ -6,7 +6,7 @@ from pathlib import Path
 
 from bv_search.errors import DataError
 from bv_search.tasks.files import read_records
-from bv_search.tasks.layout import Columns
+from bv_search.tasks.layout import ColumnNames
 from bv_search.tasks.record import Record
 from bv_search.tasks.row import Answer, Row
 from bv_search.tasks.target import TargetError, read_answers, read_label, read_value
@@ -20,7 +20,7 @@ def read_file(task: Task, path: Path, *, prefix: str, labels: bool, first: int =
     return rows_of(task, columns, records.each, where=path, prefix=prefix, labels=labels, first=first)
 
 
-def find_columns(task: Task, names: tuple[str, ...], where: object, *, labels: bool) -> Columns:
+def find_columns(task: Task, names: tuple[str, ...], where: object, *, labels: bool) -> ColumnNames:
     columns = task.layout.columns_in(names)
     wanted = task.layout.columns[0]
     if columns is None or (labels and not set(columns.all) <= set(names)):
@@ -36,7 +36,7 @@ def find_columns(task: Task, names: tuple[str, ...], where: object, *, labels: b
 
 def rows_of(
     task: Task,
-    columns: Columns,
+    columns: ColumnNames,
     records: Iterable[Record],
     *,
     where: object,
@@ -60,7 +60,7 @@ def rows_of(
 
 
 def _rows(
-    task: Task, columns: Columns, records: Iterable[Record], where: object, prefix: str, first: int
+    task: Task, columns: ColumnNames, records: Iterable[Record], where: object, prefix: str, first: int
 ) -> Iterator[Row]:
     for number, record in enumerate(records, start=first):
         place = f"{where} {record.place}"

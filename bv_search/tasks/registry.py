@@ -6,7 +6,7 @@ from typing import Any
 from bv_search.errors import DataError, UnknownName
 from bv_search.files import decode_at
 from bv_search.tasks.classification import ClassificationTask, RegressionTask
-from bv_search.tasks.layout import SQUAD_COLUMNS, Columns, Layout
+from bv_search.tasks.layout import SQUAD_COLUMNS, ColumnNames, Layout
 from bv_search.tasks.own import contradictions, read_own_task
 from bv_search.tasks.span import SpanTask
 from bv_search.tasks.task import Kind, Task
@@ -18,13 +18,13 @@ KINDS: dict[Kind, type[Task]] = {
 }
 
 
-def _glue(config: str, *columns: Columns, **rest: Any) -> Layout:
+def _glue(config: str, *columns: ColumnNames, **rest: Any) -> Layout:
     return Layout(columns=columns, hub="nyu-mll/glue", config=config, **rest)
 
 
 _SQUAD = Layout(columns=(SQUAD_COLUMNS,), hub="rajpurkar/squad_v2", answers=True)
-_PAIR = Columns(text_a="sentence1", text_b="sentence2", target="label")
-_SENTENCE = Columns(text_a="sentence", target="label")
+_PAIR = ColumnNames(text_a="sentence1", text_b="sentence2", target="label")
+_SENTENCE = ColumnNames(text_a="sentence", target="label")
 _NLI = ("entailment", "neutral", "contradiction")
 _ENTAILED = ("entailment", "not_entailment")
 
@@ -59,14 +59,14 @@ _ALL: tuple[Task, ...] = (
         metric="accuracy",
         metrics=("f1",),
         max_length=128,
-        layout=_glue("mrpc", Columns(text_a="#1 String", text_b="#2 String", target="Quality"), _PAIR),
+        layout=_glue("mrpc", ColumnNames(text_a="#1 String", text_b="#2 String", target="Quality"), _PAIR),
     ),
     RegressionTask(
         name="stsb",
         metric="pearson_spearman",
         metrics=("pearson", "spearman"),
         max_length=128,
-        layout=_glue("stsb", Columns(text_a="sentence1", text_b="sentence2", target="score"), _PAIR),
+        layout=_glue("stsb", ColumnNames(text_a="sentence1", text_b="sentence2", target="score"), _PAIR),
     ),
     ClassificationTask(
         name="qqp",
@@ -76,8 +76,8 @@ _ALL: tuple[Task, ...] = (
         max_length=128,
         layout=_glue(
             "qqp",
-            Columns(text_a="question1", text_b="question2", target="is_duplicate"),
-            Columns(text_a="question1", text_b="question2", target="label"),
+            ColumnNames(text_a="question1", text_b="question2", target="is_duplicate"),
+            ColumnNames(text_a="question1", text_b="question2", target="label"),
             torn_rows=True,
         ),
     ),
@@ -88,8 +88,8 @@ _ALL: tuple[Task, ...] = (
         max_length=128,
         layout=_glue(
             "mnli",
-            Columns(text_a="sentence1", text_b="sentence2", target="gold_label"),
-            Columns(text_a="premise", text_b="hypothesis", target="label"),
+            ColumnNames(text_a="sentence1", text_b="sentence2", target="gold_label"),
+            ColumnNames(text_a="premise", text_b="hypothesis", target="label"),
             report=("dev_matched", "dev_mismatched"),
         ),
     ),
@@ -98,7 +98,9 @@ _ALL: tuple[Task, ...] = (
         labels=_ENTAILED,
         metric="accuracy",
         max_length=128,
-        layout=_glue("qnli", Columns(text_a="question", text_b="sentence", target="label", group="sentence")),
+        layout=_glue(
+            "qnli", ColumnNames(text_a="question", text_b="sentence", target="label", group="sentence")
+        ),
     ),
     ClassificationTask(
         name="rte",

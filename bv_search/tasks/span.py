@@ -18,7 +18,7 @@ from bv_search.tasks.passage import Tokens, Window, cutter, tokenise
 from bv_search.tasks.row import Row, text_key
 from bv_search.tasks.squad_score import F1, mean_f1, score_text, span_metrics
 from bv_search.tasks.task import Kind, Logits, Placement, Task, row_codes
-from bv_search.tasks.window import Tokenizer, Windows, flat_column
+from bv_search.tasks.window import Tokenizer, WindowRows, flat_column
 
 LONGEST_ANSWER = 30  # tokens
 NO_ANSWER = [0.0, 0.0]  # both ends on the first token
@@ -41,7 +41,7 @@ class SpanTask(Task):
         cut = cutter(tokenizer, self.max_length, self.stride).cut
         questions = tokenise((row.text_a for row in rows), tokenizer)
         passages = tokenise((row.text_b or "" for row in rows), tokenizer)
-        table = Windows()
+        table = WindowRows()
         for row in rows:
             passage = row.text_b or ""
             golds = None if row.answers is None else [answer.text for answer in row.answers]

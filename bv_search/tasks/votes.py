@@ -12,7 +12,7 @@ import numpy as np
 
 from bv_search.tasks.task import Kind
 
-Logits = Sequence[np.ndarray] | np.ndarray
+RoleLogits = Sequence[np.ndarray] | np.ndarray
 """Of every window: (tokens, 2) each for spans; one array (N, C) otherwise, or (C,) each."""
 
 TINY = np.float32(1e-30)
@@ -29,7 +29,7 @@ class Votes:
         self.lengths = lengths  # tokens of each window, for spans
 
     @classmethod
-    def of(cls, logits: Logits, kind: Kind) -> Self:
+    def of(cls, logits: RoleLogits, kind: Kind) -> Self:
         if kind is Kind.SPAN:
             lengths = np.array([len(window) for window in logits], dtype=np.int64)
             return cls(_softmax_of_windows(np.concatenate(logits).astype(np.float32), lengths), lengths)
@@ -71,7 +71,7 @@ def mean_of(votes: Sequence[Votes], weights: Sequence[float] | None = None) -> V
     return Votes(total / np.float32(sum(weights)), votes[0].lengths)
 
 
-def mean_logits(said: Sequence[Logits], kind: Kind) -> Logits:
+def mean_logits(said: Sequence[RoleLogits], kind: Kind) -> RoleLogits:
     """Of several copies of a head, as one array where its kind has one. What a single one says stays."""
     if len(said) == 1:
         return said[0]

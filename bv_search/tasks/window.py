@@ -58,7 +58,7 @@ def require_fast(tokenizer: Tokenizer) -> None:
 
 
 @dataclass(kw_only=True)
-class Windows:
+class WindowRows:
     """The columns of a window table while it grows."""
 
     ids: list[str] = field(default_factory=list)

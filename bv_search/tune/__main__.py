@@ -181,8 +181,8 @@ def run_command(args: Namespace, progress: Progress) -> Result:
         )
     if not args.store and args.resume is None:
         return _demonstrate(args, progress)
-    from bv_search.tune.outcome import compare_heads, describe, to_json
     from bv_search.tune.search import run
+    from bv_search.tune.summary import compare_heads, describe, to_json
 
     finished = run(to_config(args), progress)
     standings = compare_heads(finished)

@@ -1,19 +1,22 @@
-"""What a search may take, and when it has enough."""
+"""What a search may take, and when it has enough: a time, a target, patience, or Ctrl-C."""
 
+import signal
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from threading import Thread, current_thread, main_thread
 from typing import Any
 
-from ray.tune import Stopper
-
+from bv_search.command import Progress
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.resume import Past
 
 INTERRUPTED = "interrupted"
+ANSWER = "interrupted: segments under way are finished, and heads scored; again to stop at once"
 
 
-class Budget(Stopper):
-    """Ends a search before its last trial. Tune asks it whether to go on.
+class Budget:
+    """When a search ends before its last trial.
 
     So many seconds from now on, with None as long as it takes; a `target` that a score on select reaches;
     `patience` trials in a row, as they end, without a gain; or a word from outside. Rungs of the `ladder` may
@@ -40,10 +43,6 @@ class Budget(Stopper):
         self._front: list[tuple[float, int]] = []  # scores and sizes that were a gain
         self._vain = 0  # trials since the last gain
         self._reason: str | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Tune pickles what it is given, to restore it later; a run resumes from its journal instead."""
-        return {}
 
     @property
     def left(self) -> float | None:
@@ -97,9 +96,26 @@ class Budget(Stopper):
             if past.counts:
                 self.count(past.trial, past.typed_config)
 
-    def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
-        """No trial is stopped for itself."""
-        return False
 
-    def stop_all(self) -> bool:
-        return self.is_spent
+@contextmanager
+def interruptible(budget: Budget, progress: Progress) -> Iterator[None]:
+    """Ctrl-C once ends the search as if its time were up; twice, at once.
+
+    Where interrupts are ignored, as behind a `nohup`, they stay so.
+    """
+    usual = signal.getsignal(signal.SIGINT)
+    if current_thread() is not main_thread() or usual in (None, signal.SIG_IGN):
+        yield
+        return
+
+    def answer(number: int, frame: Any) -> None:
+        signal.signal(signal.SIGINT, usual)
+        budget.stop(INTERRUPTED)
+        # in a thread: the signal may have come in the middle of another line
+        Thread(target=progress.say, args=(ANSWER,)).start()
+
+    signal.signal(signal.SIGINT, answer)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)

@@ -15,7 +15,7 @@ from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
 from bv_search.run.trial import percent_of
 from bv_search.scan.course import Course
-from bv_search.scan.ground import head_shape, learned_split
+from bv_search.scan.store_view import head_shape, learned_split
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import LIVE
 from bv_search.source.choice import choose_source
@@ -48,7 +48,7 @@ class HeadSize:
     config: HeadConfig
     parameters: int  # of all its copies
     percent: float
-    published: float | None  # percent, in the source work
+    published: float | None  # percent, in the paper
     fits: bool  # under the limit, if there is one
 
     def to_json(self) -> dict[str, Any]:

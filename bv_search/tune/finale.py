@@ -6,22 +6,21 @@ search found best. Which of the finalists is the winner, their scores in the sea
 
 from collections import deque
 from dataclasses import dataclass, replace
-from math import ceil
 
 from bv_search.command import Progress
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.scan.outcome import Finalist
-from bv_search.tune.crew import Crew, Ended, Job, Lost
-from bv_search.tune.desk import ATTEMPTS
-from bv_search.tune.recorder import Recorder
+from bv_search.tune.dispatcher import ATTEMPTS
+from bv_search.tune.recorder import Recorder, share_out
 from bv_search.tune.resume import Past, read_past
+from bv_search.tune.workers import Call, EndedCall, LostCall, Workers
 
 FINALE = "finale"  # the event that notes which heads learn together
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pack:
+class FinalPack:
     """Finalists that learn together."""
 
     finalists: tuple[Finalist, ...]
@@ -47,8 +46,8 @@ def as_finalist(run: Run, past: Past) -> Finalist:
 
 
 class Finale:
-    def __init__(self, *, crew: Crew, recorder: Recorder, progress: Progress) -> None:
-        self._crew = crew
+    def __init__(self, *, workers: Workers, recorder: Recorder, progress: Progress) -> None:
+        self._workers = workers
         self._recorder = recorder
         self._progress = progress
 
@@ -59,37 +58,32 @@ class Finale:
         copies = finalists[0].copies
         self._progress.say(f"finale: {len(finalists)} heads learn from all rows, {copies} copies of each")
         waiting = deque(self._packs({each.trial: each for each in finalists}, room // copies))
-        while waiting or self._crew.running:
-            while waiting and self._crew.idle:
+        while waiting or self._workers.running:
+            while waiting and self._workers.idle:
                 pack = waiting.popleft()
-                self._crew.submit(Job(method="finale", arguments=(pack.finalists,), about=pack))
-            for end in self._crew.finished(wait=None):
+                self._workers.submit(Call(method="finale", arguments=(pack.finalists,), about=pack))
+            for end in self._workers.finished(wait=None):
                 waiting.extend(self._ended(end))
             self._recorder.mirror()
 
-    def _packs(self, finalists: dict[str, Finalist], room: int) -> list[Pack]:
-        """Those that an earlier session noted and did not live to end; then all others."""
-        noted = self._recorder.packs_left(FINALE, finalists)
-        others = [trial for trial in finalists if not any(trial in pack for pack in noted)]
-        share = min(max(1, room), ceil(len(others) / self._crew.size) or 1)
-        new = [others[n : n + share] for n in range(0, len(others), share)]
-        if new:
-            self._recorder.noted(FINALE, noted + new)
-        return [Pack(finalists=tuple(finalists[trial] for trial in pack)) for pack in noted + new]
+    def _packs(self, finalists: dict[str, Finalist], room: int) -> list[FinalPack]:
+        size = self._workers.size
+        packs = share_out(self._recorder, FINALE, list(finalists), pack=max(1, room), workers=size)
+        return [FinalPack(finalists=tuple(finalists[trial] for trial in pack)) for pack in packs]
 
-    def _ended(self, end: Ended) -> list[Pack]:
+    def _ended(self, end: EndedCall) -> list[FinalPack]:
         """What is to be tried again: together once more, if a worker died, or else apart."""
-        pack: Pack = end.job.about
-        if isinstance(end.result, Lost):
+        pack: FinalPack = end.call.about
+        if isinstance(end.result, LostCall):
             return self._again(pack, end.result)
         configs = [finalist.config for finalist in pack.finalists]
         self._recorder.encores(list(zip(end.result, configs, strict=True)), end.seconds)
         return []
 
-    def _again(self, pack: Pack, lost: Lost) -> list[Pack]:
+    def _again(self, pack: FinalPack, lost: LostCall) -> list[FinalPack]:
         if lost.worker_died and pack.losses + 1 < ATTEMPTS:
             return [replace(pack, losses=pack.losses + 1)]
         if len(pack.finalists) > 1:
-            return [Pack(finalists=(finalist,)) for finalist in pack.finalists]
+            return [FinalPack(finalists=(finalist,)) for finalist in pack.finalists]
         self._recorder.encore_failed(pack.finalists[0].trial, lost.reason)
         return []

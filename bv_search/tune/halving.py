@@ -10,7 +10,7 @@ from math import ceil
 
 from bv_search.scan.checks import Check
 from bv_search.scan.trial import TrialConfig
-from bv_search.tune.rungs import REDUCTION, Rivals, Rungs
+from bv_search.tune.packing import REDUCTION, Rivals, Rungs
 
 Place = tuple[Rivals, int]
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +15,10 @@ from bv_search.run.journal import Event
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.predictions import write_predictions
 from bv_search.run.trial import BAGGED, DONE, FAILED, SINGLE, encore_name
-from bv_search.scan.outcome import Answers, Diverged, Encore, Final, Finished, Outcome
+from bv_search.scan.outcome import Diverged, Final, FinalistResult, Finished, RoleAnswers, SegmentResult
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
-from bv_search.tune.pool import Order
+from bv_search.tune.packing import Order
 from bv_search.tune.resume import ROUND, Past
 
 SELECT, TRAIN, REPORT = "select.parquet", "train.parquet", "report.parquet"  # of train out of fold
@@ -55,7 +56,7 @@ class Recorder:
         said = [{"trials": o.trials, "stop": o.stop, "score": sorted(o.score)} for o in orders]
         self._run.journal.append({"event": ROUND, "orders": said})
 
-    def segment(self, outcomes: Sequence[Outcome], seconds: float, over: Mapping[str, str]) -> None:
+    def segment(self, outcomes: Sequence[SegmentResult], seconds: float, over: Mapping[str, str]) -> None:
         """A pack's states on the disk, then the line that makes them count, then the old states gone.
 
         With it, of all of its round whose training is over, how it ended.
@@ -124,7 +125,7 @@ class Recorder:
         packs = [[trial for trial in pack if trial in trials] for pack in (noted[-1] if noted else [])]
         return [pack for pack in packs if pack]
 
-    def encores(self, pack: Sequence[tuple[Encore | Diverged, TrialConfig]], seconds: float) -> None:
+    def encores(self, pack: Sequence[tuple[FinalistResult | Diverged, TrialConfig]], seconds: float) -> None:
         """Two heads of each, and one line for all of the pack."""
         each = seconds / len(pack)
         self._run.journal.append(
@@ -136,7 +137,7 @@ class Recorder:
             ]
         )
 
-    def _encore(self, encore: Encore, config: TrialConfig, seconds: float) -> Event:
+    def _encore(self, encore: FinalistResult, config: TrialConfig, seconds: float) -> Event:
         """On rows that choose they answer as their trial does: these they know."""
         made = {BAGGED: encore.bagged, SINGLE: encore.single}
         place = self._run.answers_folder(encore.trial)
@@ -212,7 +213,20 @@ class Recorder:
         }
 
 
-def _segment(outcome: Outcome, seconds: float, digest: str) -> Event:
+def share_out(
+    recorder: Recorder, event: str, trials: Sequence[str], *, pack: int, workers: int
+) -> list[list[str]]:
+    """Packs that an earlier session noted and did not live to end; then all others, noted before they go."""
+    noted = recorder.packs_left(event, trials)
+    others = [trial for trial in trials if not any(trial in each for each in noted)]
+    share = min(pack, ceil(len(others) / workers) or 1)
+    new = [others[n : n + share] for n in range(0, len(others), share)]
+    if new:
+        recorder.noted(event, noted + new)
+    return noted + new
+
+
+def _segment(outcome: SegmentResult, seconds: float, digest: str) -> Event:
     return {
         "event": "segment",
         "trial": outcome.trial,
@@ -247,6 +261,6 @@ def _lost_encore(trial: str, reason: str) -> Event:
     }
 
 
-def _report_json(report: Answers) -> dict[str, Any]:
+def _report_json(report: RoleAnswers) -> dict[str, Any]:
     interval = None if report.interval is None else list(report.interval)
     return {"score": report.score, "interval": interval, "metrics": report.metrics}

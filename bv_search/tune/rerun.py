@@ -15,10 +15,10 @@ from bv_search.errors import RunError, UnknownName
 from bv_search.run.folder import Run
 from bv_search.run.roles import open_store
 from bv_search.run.trial import BAGGED, TrialRecord
-from bv_search.scan.ground import head_shape
 from bv_search.scan.ladder import rungs_of
 from bv_search.scan.outcome import Diverged, Final, Finished, Start
 from bv_search.scan.scanner import Scanner
+from bv_search.scan.store_view import head_shape
 from bv_search.scan.trial import TrialConfig
 from bv_search.tasks.row import Role
 from bv_search.tune.finale import as_finalist
@@ -92,7 +92,7 @@ def rerun(place: Path, trial: str, progress: Progress, *, memory: int | None = N
     scanner = Scanner(
         str(open_store(run).path),
         source=run.study.source,
-        window=memory,
+        memory=memory,
         folds=run.study.folds,
         threads=len(os.sched_getaffinity(0)),
     )

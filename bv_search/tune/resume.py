@@ -8,7 +8,7 @@ from typing import Any
 from bv_search.run.trial import FAILED
 from bv_search.scan.checks import Check, Checks
 from bv_search.scan.trial import TrialConfig
-from bv_search.tune.pool import Order, Waiting
+from bv_search.tune.packing import Order, WaitingHead
 from bv_search.tune.space import Config
 
 ROUND = "round"  # the event that notes which heads go together, before they go
@@ -86,7 +86,7 @@ def read_round(events: Sequence[Mapping[str, Any]], past: Sequence[Past]) -> tup
 
 
 def _order(said: Mapping[str, Any], heads: Sequence[Past]) -> Order:
-    waiting = [Waiting(trial=h.trial, config=h.typed_config, position=h.position) for h in heads]
+    waiting = [WaitingHead(trial=h.trial, config=h.typed_config, position=h.position) for h in heads]
     return Order(heads=tuple(waiting), stop=said["stop"], score=frozenset(said["score"]))
 
 

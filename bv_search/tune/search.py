@@ -14,22 +14,21 @@ from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.source import AUTO, STORE
-from bv_search.source.choice import Choice, compare_sources
+from bv_search.source.choice import SourceChoice, compare_sources
 from bv_search.store.store import Store
-from bv_search.tune.clock import Clock
 from bv_search.tune.config import TuneConfig
-from bv_search.tune.crew import Crew
+from bv_search.tune.ray.workers import RayWorkers
 from bv_search.tune.recorder import Recorder
 from bv_search.tune.resume import Past, read_past, without_rungs
-from bv_search.tune.scan_worker import Reading
 from bv_search.tune.session import Session, budget_of, is_over
-from bv_search.tune.share import Share
+from bv_search.tune.step_times import StepTimes
 from bv_search.tune.study import OpenStudy, open_study
+from bv_search.tune.workers import WorkerInput, WorkerShare
 
 
 def run(config: TuneConfig, progress: Progress) -> Run:
     """Search, and leave a run folder whose trials have weights, predictions and scores."""
-    clock = Clock()
+    times = StepTimes()
     study = open_study(config)
     with (
         study.run.writing(),
@@ -44,23 +43,23 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             progress.say(ending)
             connect().close()
             return study.run
-        with ray_session(), _hired(config, study, progress) as crew:
+        with ray_session(), _scan_workers(config, study, progress) as workers:
             mirror = connect()
             recorder = Recorder(study.run, study.store, mirror)
             session = Session(
                 study=study,
                 past=past,
-                crew=crew,
+                workers=workers,
                 recorder=recorder,
                 budget=budget_of(config.time_budget, study, past),
                 progress=progress,
-                clock=clock,
+                times=times,
             )
             session.run()
-            memory = {"peak_scan_worker": crew.peak_memory()}
+            memory = {"peak_scan_worker": workers.peak_memory()}
         _register(study.run, mirror, progress)
-        clock.note("register")
-        recorder.ended(clock.spent(crew.busy()), memory, session.why)
+        times.note("register")
+        recorder.ended(times.spent(workers.busy()), memory, session.why)
     progress.close()
     return study.run
 
@@ -97,41 +96,43 @@ def _mirrored(run: Run) -> Iterator[Callable[[], MlflowMirror]]:
 
 
 @contextmanager
-def _hired(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator[Crew]:
+def _scan_workers(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator[RayWorkers]:
     """Scan workers that read the source chosen; where it is not, one of them measures both."""
-    share = Share.of_cluster(machines(), study.run.study.workers)
-    place, choice = absolute(study.store.path), study.choice
+    share = WorkerShare.of_cluster(machines(), study.run.study.workers)
+    place, choice = absolute(study.store.path), study.source_choice
     measured = choice.source == AUTO
-    reading = Reading(
+    inputs = WorkerInput(
         store=place,
         source=STORE if measured else choice.source,
-        window=config.memory,
+        memory=config.memory,
         folds=study.run.study.folds,
     )
-    with ExitStack() as contract:
-        crew = contract.enter_context(Crew(reading, share, progress.say))
+    with ExitStack() as stack:
+        workers = stack.enter_context(RayWorkers(inputs, share, progress.say))
         if measured:
-            choice = _measured(study.store, crew)
+            choice = _measured(study.store, workers)
             study.run.change_study(source=choice.source)
-        if choice.source != reading.source:
-            contract.close()
-            crew = contract.enter_context(Crew(replace(reading, source=choice.source), share, progress.say))
+        if choice.source != inputs.source:
+            stack.close()
+            workers = stack.enter_context(
+                RayWorkers(replace(inputs, source=choice.source), share, progress.say)
+            )
         if choice.why:
             progress.say(str(choice))
-        yield crew
+        yield workers
 
 
-def _measured(store: Store, crew: Crew) -> Choice:
+def _measured(store: Store, workers: RayWorkers) -> SourceChoice:
     try:
-        return compare_sources(store, crew.rates())
+        return compare_sources(store, workers.rates())
     except EncoderError as error:  # on another machine than this one, say
-        return Choice(source=STORE, why=f"its encoder cannot be measured: {error}")
+        return SourceChoice(source=STORE, why=f"its encoder cannot be measured: {error}")
 
 
 def _register(run: Run, mirror: MlflowMirror, progress: Progress) -> None:
     """The best head as a servable model; a failure is told, and costs the run nothing."""
+    from bv_search.model.loading import open_model
     from bv_search.model.registry import register  # with torch, which the search itself does without
-    from bv_search.model.source import open_model
 
     if best(run.trials()) and register(open_model(run.path, member="best"), mirror) is None:
         progress.say(f"the best head is not registered in MLflow: {mirror.trouble}")

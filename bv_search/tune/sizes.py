@@ -8,7 +8,7 @@ import numpy as np
 from bv_search.errors import SpaceError
 from bv_search.heads.config import HeadConfig, HeadShape
 from bv_search.scan.trial import TrialConfig
-from bv_search.tune.searchers.draw import draw_at_random
+from bv_search.tune.searchers.searcher import draw_at_random
 from bv_search.tune.space import Draws, Space
 
 SAMPLE = 256  # points inside of a space

@@ -8,9 +8,12 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from pathlib import Path
 from typing import Any
 
-from bv_search.errors import SpaceError, UserError
+import bv_search
+from bv_search.document import Unreadable, load_yaml, read_plain
+from bv_search.errors import SpaceError, UnknownName, UserError
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.distribution import (
     PARSERS,
@@ -19,6 +22,9 @@ from bv_search.tune.distribution import (
     Value,
     parse_distribution,
 )
+
+PACKAGE = Path(bv_search.__file__).parent
+FOLDERS = (PACKAGE.parent / "search_spaces", PACKAGE / "search_spaces")  # a checkout; an installed wheel
 
 MOST_CORNERS = 20_000
 MOST_POINTS = 100_000
@@ -32,7 +38,7 @@ Config = dict[str, Any]
 class Space:
     name: str
     about: str
-    source: Mapping[str, Any]  # as it stood in its file
+    document: Mapping[str, Any]  # as it stood in its file
     tree: Any = field(repr=False)
     start: tuple[Config, ...] = ()
     max_parameters: int | None = None  # of one copy of a head
@@ -99,13 +105,13 @@ class Space:
                 yield {**_merged(first), **draws}
 
 
-def parse_space(source: Mapping[str, Any], name: str) -> Space:
-    _refuse_bad_keys(source, name)
-    unknown = sorted(source.keys() - {"about", "max_parameters", "space", "start"})
+def parse_space(document: Mapping[str, Any], name: str) -> Space:
+    _refuse_bad_keys(document, name)
+    unknown = sorted(document.keys() - {"about", "max_parameters", "space", "start"})
     if unknown:
         raise SpaceError(f"no key {unknown[0]!r}", where=name, expected="about, max_parameters, space, start")
-    about, inside, start = source.get("about", ""), source.get("space"), source.get("start", [])
-    limit = source.get("max_parameters")
+    about, inside, start = document.get("about", ""), document.get("space"), document.get("start", [])
+    limit = document.get("max_parameters")
     if limit is not None and (type(limit) is not int or limit < 1):
         raise SpaceError("bad max_parameters", where=name, expected="a number above 0", found=repr(limit))
     if not isinstance(about, str):
@@ -124,7 +130,7 @@ def parse_space(source: Mapping[str, Any], name: str) -> Space:
         raise SpaceError("a distribution as the whole space", where=name, expected="space: {head: …}")
     _refuse_many(tree, name)
     space = Space(
-        name=name, about=about, source=dict(source), tree=tree, start=tuple(start), max_parameters=limit
+        name=name, about=about, document=dict(document), tree=tree, start=tuple(start), max_parameters=limit
     )
     _prove(space)
     return space
@@ -318,3 +324,28 @@ def _enumerate(node: Any, path: str, values: Values) -> Iterator[Draws]:
             yield {path: value}
     else:
         yield {}
+
+
+def find_space(name: str) -> Space:
+    """A shipped space by its name, or one in a YAML file."""
+    path = Path(name)
+    if path.suffix not in (".yaml", ".yml"):
+        path = shipped_spaces().get(name, path)
+    if path.suffix not in (".yaml", ".yml"):
+        raise UnknownName("space", name, shipped_spaces(), do="or name a .yaml file")
+    return _read_space(path)
+
+
+def shipped_spaces() -> dict[str, Path]:
+    folder = next((folder for folder in FOLDERS if folder.is_dir()), FOLDERS[0])
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def _read_space(path: Path) -> Space:
+    try:
+        document = load_yaml(read_plain(path, SpaceError))
+    except Unreadable as error:
+        raise SpaceError("cannot be read", where=path, expected="YAML", found=error.found) from error
+    if not isinstance(document, dict):
+        raise SpaceError("is not a search space", where=path, expected="a mapping with the key space")
+    return parse_space(document, path.stem)

@@ -14,9 +14,9 @@ from bv_search.run.folder import Run
 from bv_search.run.roles import check_data, find_near
 from bv_search.run.study import FRONT, OBJECTIVES, SCORE, Study
 from bv_search.scan.folds import Folds
-from bv_search.scan.ground import count_rows, head_shape
+from bv_search.scan.store_view import count_rows, head_shape
 from bv_search.source import AUTO, SOURCES
-from bv_search.source.choice import Choice, choose_source
+from bv_search.source.choice import SourceChoice, choose_source
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
@@ -36,8 +36,7 @@ from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.searchers.grid import Grid
 from bv_search.tune.searchers.searcher import Size
 from bv_search.tune.sizes import Sizes
-from bv_search.tune.space import Space, parse_space
-from bv_search.tune.space_file import find_space
+from bv_search.tune.space import Space, find_space, parse_space
 from bv_search.tune.warm_start import gather
 
 
@@ -46,7 +45,7 @@ class OpenStudy:
     run: Run
     space: Space
     store: Store
-    choice: Choice  # of the source
+    source_choice: SourceChoice
     changes: Mapping[str, Any] = field(default_factory=dict)  # of a resumed study, once it may be written to
 
     @property
@@ -101,13 +100,13 @@ def load_space(config: TuneConfig) -> Space:
 
 def with_data_fraction(space: Space, fraction: float) -> Space:
     """The same space on the first part of the data."""
-    inside: Mapping[str, Any] = space.source["space"]
+    inside: Mapping[str, Any] = space.document["space"]
     if "data_fraction" in inside:
         raise SpaceError("has its own data_fraction", where=space.name, do="leave out --data-fraction")
     if fraction == 1:
         return space
     start = [{**point, "data_fraction": fraction} for point in space.start]
-    source = {**space.source, "space": {**inside, "data_fraction": fraction}, "start": start}
+    source = {**space.document, "space": {**inside, "data_fraction": fraction}, "start": start}
     return parse_space(source, space.name)
 
 
@@ -115,7 +114,7 @@ def with_max_parameters(space: Space, limit: int) -> Space:
     """The same space without heads that have more."""
     if space.max_parameters is not None:
         raise SpaceError("has its own max_parameters", where=space.name, do="leave out --max-parameters")
-    return parse_space({**space.source, "max_parameters": limit}, space.name)
+    return parse_space({**space.document, "max_parameters": limit}, space.name)
 
 
 def choose_searcher(config: TuneConfig, space: Space) -> str:
@@ -195,7 +194,7 @@ def baseline_of(store: Store, folds: int) -> dict[str, Any] | None:
 
 
 def open_store(place: str, config: TuneConfig) -> Store:
-    store = Store.open(place, window=config.memory)
+    store = Store.open(place, memory=config.memory)
     check_data(store, config.data)
     for role in (Role.TRAIN, Role.SELECT, Role.REPORT):
         if not store.splits(role):
@@ -222,7 +221,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
     name = config.name or _free_name(config.runs, f"{store.task.name}-{space.name}")
     study = Study(
         name=name,
-        space={"name": space.name, **space.source},
+        space={"name": space.name, **space.document},
         store=absolute(config.store),
         store_digest=store.digest,
         task=store.manifest.task,
@@ -246,7 +245,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
     )
     told = gather(config.warm_start, searcher, space, store)
     run = Run.create(config.runs / name, study, [each.to_event() for each in told])
-    return OpenStudy(run=run, space=space, store=store, choice=choice)
+    return OpenStudy(run=run, space=space, store=store, source_choice=choice)
 
 
 def _resume(config: TuneConfig) -> OpenStudy:
@@ -282,7 +281,7 @@ def _resume(config: TuneConfig) -> OpenStudy:
         "patience": config.patience or study.patience,
     }
     changes = {key: value for key, value in now.items() if value != getattr(study, key)}
-    return OpenStudy(run=run, space=space, store=store, choice=choice, changes=changes)
+    return OpenStudy(run=run, space=space, store=store, source_choice=choice, changes=changes)
 
 
 def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
@@ -302,9 +301,9 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space) -> None:
     }
     if config.space:
         part = study.data_fraction if study.data_fraction < 1 else None
-        again = load_space(replace(config, data_fraction=part, max_parameters=None)).source
+        again = load_space(replace(config, data_fraction=part, max_parameters=None)).document
         limit = {"max_parameters": space.max_parameters}  # of the run, if the file has none
-        same = {**limit, **again} == {**limit, **space.source}
+        same = {**limit, **again} == {**limit, **space.document}
         pairs["--space"] = (space.name, space.name if same else f"{config.space}, which differs")
     for option, (begun, found) in pairs.items():
         if found not in (None, begun):

@@ -4,14 +4,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from bv_search.scan.ground import head_shape
 from bv_search.scan.ladder import LadderRung, rungs_of
+from bv_search.scan.store_view import head_shape
 from bv_search.tune.resume import Past, without_rungs
 from bv_search.tune.searchers import SEARCHERS, Searcher
 from bv_search.tune.space import Config
 from bv_search.tune.study import OpenStudy
-from bv_search.tune.suggestions import Suggestion
 from bv_search.tune.warm_start import Told
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suggestion:
+    """A trial to begin, or to go on with: one of an earlier session, or of a process that died."""
+
+    trial: str
+    config: Config
+    rung: str | None = None  # of the ladder: no searcher hears of it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +58,7 @@ class Trials:
 
     @cached_property
     def rungs(self) -> list[LadderRung]:
-        """Those that are still to be climbed."""
+        """Those that are not solved or trained yet."""
         done = {past.trial for past in self.past if past.finished}
         return [rung for rung in rungs_of(head_shape(self.study.store)) if rung.trial not in done]
 

@@ -51,7 +51,7 @@ def gather(places: Sequence[Path], searcher: str, space: Space, store: Store) ->
 
 
 def _finished(run: Run, space: Space, store: Store) -> list[Told]:
-    if run.study.space["space"] != space.source["space"]:
+    if run.study.space["space"] != space.document["space"]:
         raise RunError(
             "searched another space",
             where=run.path,

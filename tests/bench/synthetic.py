@@ -2,7 +2,7 @@
 
 from math import log10
 
-from bv_search.bench.table import Ground, Learned, Table, key_of
+from bv_search.bench.table import Learned, Table, TableGround, key_of
 from bv_search.scan.checks import Check
 from bv_search.tune.space import Config, parse_space
 
@@ -25,7 +25,7 @@ SPACE = {
 
 def make_table() -> Table:
     """The best is an adapter of 32 at a middle rate; heads that end well are ahead from the beginning."""
-    ground = Ground(name="made", store="none", space=SPACE, windows=WINDOWS, one_token=True)
+    ground = TableGround(name="made", store="none", space=SPACE, windows=WINDOWS, one_token=True)
     space = parse_space(SPACE, "made")
     learned = [_learned(space.config(point)) for point in space.points()]
     rates = {1: 40_000.0, 4: 30_000.0, 32: 10_000.0}

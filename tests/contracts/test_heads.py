@@ -33,7 +33,7 @@ from bv_search.heads.config import (
 from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
 from bv_search.scan.loss import LOSSES
-from bv_search.scan.outcome import Outcome, Start
+from bv_search.scan.outcome import SegmentResult, Start
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.state import HeadState
 from bv_search.scan.training import TrainingConfig
@@ -166,7 +166,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Store]:
 
 
 @pytest.fixture(scope="module")
-def packed(stores: dict[str, Store]) -> dict[str, dict[str, Outcome]]:
+def packed(stores: dict[str, Store]) -> dict[str, dict[str, SegmentResult]]:
     """All heads that fit a store, on inputs of either kind, after two passes and more in one mixed pack."""
     found = {}
     for where, store in stores.items():
@@ -178,7 +178,7 @@ def packed(stores: dict[str, Store]) -> dict[str, dict[str, Outcome]]:
     return found
 
 
-def state_of(outcome: Outcome) -> HeadState:
+def state_of(outcome: SegmentResult) -> HeadState:
     return HeadState.from_bytes(outcome.state or b"")
 
 
@@ -223,7 +223,7 @@ def test_a_window_scores_the_same_alone_and_in_any_batch(config: HeadConfig, sha
 @pytest.mark.parametrize(("config", "where", "inputs"), STARTS)
 def test_it_ends_in_a_mixed_pack_as_it_does_alone(
     stores: dict[str, Store],
-    packed: dict[str, dict[str, Outcome]],
+    packed: dict[str, dict[str, SegmentResult]],
     config: HeadConfig,
     where: str,
     inputs: Inputs,
@@ -249,7 +249,7 @@ def test_it_ends_in_a_mixed_pack_as_it_does_alone(
 
 
 @pytest.mark.parametrize("where", SHAPES)
-def test_some_have_learned_and_others_go_on(packed: dict[str, dict[str, Outcome]], where: str) -> None:
+def test_some_have_learned_and_others_go_on(packed: dict[str, dict[str, SegmentResult]], where: str) -> None:
     """Or nothing would be said of those that leave a pack."""
     outcomes = packed[where].values()
     assert 0 < sum(outcome.has_learned for outcome in outcomes) < len(outcomes)
@@ -271,7 +271,9 @@ def train_losses(store: Store, states: list[HeadState]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("where", SHAPES)
-def test_each_learns(stores: dict[str, Store], packed: dict[str, dict[str, Outcome]], where: str) -> None:
+def test_each_learns(
+    stores: dict[str, Store], packed: dict[str, dict[str, SegmentResult]], where: str
+) -> None:
     states = [state_of(outcome) for outcome in packed[where].values()]
     trained = [state for state in states if state.config.head != ConstantHead()]
     scanner = Scanner(stores[where].path)

@@ -23,10 +23,10 @@ from bv_search.run.trial import BAGGED, DONE, FAILED, SINGLE, STOPPED, TrialReco
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tune.config import SCHEDULERS, TuneConfig
-from bv_search.tune.outcome import to_json
-from bv_search.tune.rungs import plan_rungs
+from bv_search.tune.packing import plan_rungs
 from bv_search.tune.search import run as search
 from bv_search.tune.searchers import SEARCHERS
+from bv_search.tune.summary import to_json
 from tests.hunter import killing
 from tests.stores import LAYERS, make_class_store
 

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 
 from bv_search.command import Progress, Result
+from bv_search.demo.cache import DemoCache, DemoSettings, folder_of, provide
 from bv_search.demo.demonstration import run
 from bv_search.demo.encoder import EncoderSettings
 from bv_search.demo.pretraining import PretrainingSettings
-from bv_search.demo.stock import Stock, StockSettings, folder_of, provide
 from bv_search.demo.text import TextSettings
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tune.config import TuneConfig
 
-SMALL = StockSettings(
+SMALL = DemoSettings(
     text=TextSettings(train_passages=60, dev_passages=25),
     encoder=EncoderSettings(layers=2, width=32, heads=2, vocabulary=400),
     pretraining=PretrainingSettings(steps=10, batch=8),
@@ -36,7 +36,7 @@ def done(tmp_path_factory: pytest.TempPathFactory, cache_folder: Path) -> Done:
     return Done(result=run(config, Progress(quiet=True), SMALL), cache=cache_folder, runs=runs)
 
 
-def stock_of(done: Done) -> Stock:
+def stock_of(done: Done) -> DemoCache:
     return provide(SMALL, Progress(quiet=True))
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from bv_search.demo.encoder import EncoderSettings, build_encoder
-from bv_search.demo.pretraining import PretrainingSettings, Step
+from bv_search.demo.pretraining import PretrainingSettings, PretrainingStep
 from bv_search.encoder.checkpoint import load_encoder
 from bv_search.files import digest_file
 
@@ -31,14 +31,16 @@ def test_the_same_seed_gives_the_same_weights(
 
 
 @pytest.fixture(scope="module")
-def pretrained(generated_data: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Step]]:
-    steps: list[Step] = []
+def pretrained(
+    generated_data: Path, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, list[PretrainingStep]]:
+    steps: list[PretrainingStep] = []
     folder = tmp_path_factory.mktemp("pretrained") / "encoder"
     return build_encoder(folder, generated_data, SMALL, SHORT, steps.append), steps
 
 
 def test_pre_training_changes_the_weights_and_lowers_the_loss(
-    pretrained: tuple[Path, list[Step]], tiny_encoder: Path
+    pretrained: tuple[Path, list[PretrainingStep]], tiny_encoder: Path
 ) -> None:
     folder, steps = pretrained
     assert weights(folder) != weights(tiny_encoder)
@@ -47,7 +49,7 @@ def test_pre_training_changes_the_weights_and_lowers_the_loss(
 
 
 def test_pre_training_repeats(
-    pretrained: tuple[Path, list[Step]], generated_data: Path, tmp_path: Path
+    pretrained: tuple[Path, list[PretrainingStep]], generated_data: Path, tmp_path: Path
 ) -> None:
     again = build_encoder(tmp_path / "again", generated_data, SMALL, SHORT)
     assert weights(again) == weights(pretrained[0])

@@ -7,7 +7,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from bv_search.encoder.checkpoint import find_device, load_base, load_encoder, load_untrained, save_checkpoint
-from bv_search.encoder.source import find_source
+from bv_search.encoder.location import locate_encoder
 from bv_search.errors import EncoderError, OutputError
 from bv_search.files import folder_being_made
 from bv_search.tasks.registry import find_task
@@ -24,13 +24,13 @@ def test_a_folder_that_is_no_stage_has_shapes_but_no_predictions(encoder_folder:
 def test_parameters_are_those_of_the_whole_encoder_whatever_the_task(encoder_folder: Path) -> None:
     base = load_encoder(encoder_folder)
     assert base.parameters == sum(p.numel() for p in base.model.parameters())
-    spans = load_untrained(find_source(encoder_folder), find_task("squad2-span"), seed=0)
+    spans = load_untrained(locate_encoder(encoder_folder), find_task("squad2-span"), seed=0)
     assert spans.model.base_model.pooler is None
     assert load_encoder(encoder_folder, task=find_task("squad2-span")).parameters == base.parameters
 
 
 def test_a_new_head_is_the_same_for_the_same_seed(encoder_folder: Path) -> None:
-    source, task = find_source(encoder_folder), find_task("mrpc")
+    source, task = locate_encoder(encoder_folder), find_task("mrpc")
     heads = [load_untrained(source, task, seed=seed).model.classifier.weight for seed in (0, 0, 1)]
     assert torch.equal(heads[0], heads[1])
     assert not torch.equal(heads[0], heads[2])
@@ -40,19 +40,19 @@ def test_loading_leaves_the_global_random_numbers_alone(encoder_folder: Path) ->
     torch.manual_seed(7)
     expected = torch.rand(1)
     torch.manual_seed(7)
-    load_untrained(find_source(encoder_folder), find_task("mrpc"), seed=0)
+    load_untrained(locate_encoder(encoder_folder), find_task("mrpc"), seed=0)
     assert torch.equal(torch.rand(1), expected)
 
 
 def test_a_task_head_carries_the_task(encoder_folder: Path) -> None:
-    source = find_source(encoder_folder)
+    source = locate_encoder(encoder_folder)
     config = load_untrained(source, find_task("mrpc"), seed=0).model.config
     assert config.id2label == dict(enumerate(find_task("mrpc").labels))
     assert load_untrained(source, find_task("stsb"), seed=0).model.config.problem_type == "regression"
 
 
 def test_transformers_keeps_silent(encoder_folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    load_untrained(find_source(encoder_folder), find_task("squad2-span"), seed=0)
+    load_untrained(locate_encoder(encoder_folder), find_task("squad2-span"), seed=0)
     assert capfd.readouterr() == ("", "")
 
 
@@ -70,7 +70,7 @@ def test_a_folder_with_half_of_its_weights_is_refused(encoder_folder: Path, tmp_
     with pytest.raises(EncoderError, match=r"weights do not fit config.json; expected encoder.layer.1."):
         load_encoder(copy)
     with pytest.raises(EncoderError, match=r"weights do not fit config.json"):
-        load_untrained(find_source(copy), find_task("mrpc"), seed=0)
+        load_untrained(locate_encoder(copy), find_task("mrpc"), seed=0)
 
 
 def test_an_encoder_saved_without_its_pooler_has_none(encoder_folder: Path, tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_config_of_another_shape_is_refused(encoder_folder: Path, tmp_path: Pa
     with pytest.raises(EncoderError, match=r"its weights cannot be read|do not fit"):
         load_encoder(copy)
     with pytest.raises(EncoderError, match=r"do not fit config.json; expected bert.encoder.layer.0"):
-        load_untrained(find_source(copy), find_task("mrpc"), seed=0)
+        load_untrained(locate_encoder(copy), find_task("mrpc"), seed=0)
 
 
 def test_the_tokenizer_of_another_encoder_is_refused(encoder_folder: Path, tmp_path: Path) -> None:
@@ -159,13 +159,13 @@ def test_a_device_that_is_not_there_is_refused() -> None:
 
 
 def test_the_untouched_encoder_keeps_its_pooler(encoder_folder: Path) -> None:
-    assert load_base(find_source(encoder_folder)).model.pooler is not None
+    assert load_base(locate_encoder(encoder_folder)).model.pooler is not None
 
 
 def test_weights_without_room_are_one_clear_line_and_nothing_is_left(
     encoder_folder: Path, tmp_path: Path
 ) -> None:
-    checkpoint = load_base(find_source(encoder_folder))
+    checkpoint = load_base(locate_encoder(encoder_folder))
     with (
         no_room(beyond=10_000),
         pytest.raises(OutputError, match=r"stage: cannot be written; found Error while serializing"),

@@ -7,7 +7,7 @@ import torch
 from transformers import AutoModel, DistilBertConfig, ElectraConfig, PreTrainedConfig, RobertaConfig
 
 from bv_search.encoder.checkpoint import load_encoder, load_untrained, wrap
-from bv_search.encoder.source import find_source
+from bv_search.encoder.location import locate_encoder
 from bv_search.tasks.registry import find_task
 
 IDS = [[2, 5, 6, 7, 3], [2, 8, 3]]
@@ -47,7 +47,7 @@ def test_an_encoder_that_was_never_fine_tuned_has_no_logits(encoder_folder: Path
 def test_logits_have_the_shape_of_the_task(encoder_folder: Path) -> None:
     for name, shape in {"squad2-span": (2, 5, 2), "mrpc": (2, 2), "mnli": (2, 3), "stsb": (2, 1)}.items():
         task = find_task(name)
-        checkpoint = load_untrained(find_source(encoder_folder), task, seed=0)
+        checkpoint = load_untrained(locate_encoder(encoder_folder), task, seed=0)
         encoder = wrap(checkpoint, task=task, stage=None, predicts=True, device=torch.device("cpu"))
         encoded = encoder.encode(IDS, TYPES)
         assert encoded.logits is not None
@@ -86,7 +86,7 @@ def test_other_architectures_are_encoders_too(
     assert encoder.tokenizer.model_max_length == 512
     together, alone = encoder.encode(IDS, TYPES), encoder.encode(IDS[1:], TYPES[1:])
     torch.testing.assert_close(together.hidden_LBSH[:, 1:, :3], alone.hidden_LBSH)
-    checkpoint = load_untrained(find_source(folder), find_task(name), seed=0)
+    checkpoint = load_untrained(locate_encoder(folder), find_task(name), seed=0)
     tuned = wrap(checkpoint, task=find_task(name), stage=None, predicts=True, device=torch.device("cpu"))
     assert tuned.predict(IDS, TYPES).shape == ((2, 5, 2) if name == "squad2-span" else (2, 2))
 

@@ -6,13 +6,13 @@ import pytest
 from safetensors.torch import load_file, save_file
 
 from bv_search.encoder.identity import digest_weights, identify
-from bv_search.encoder.source import find_source
+from bv_search.encoder.location import locate_encoder
 from bv_search.errors import EncoderError
 
 
 def test_the_same_weights_elsewhere_are_the_same_encoder(encoder_folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(encoder_folder, tmp_path / "copy")
-    assert identify(find_source(copy)).digest == identify(find_source(encoder_folder)).digest
+    assert identify(locate_encoder(copy)).digest == identify(locate_encoder(encoder_folder)).digest
 
 
 def test_one_changed_weight_is_another_encoder(encoder_folder: Path, tmp_path: Path) -> None:

@@ -8,14 +8,14 @@ import torch
 
 from bv_search.encoder.checkpoint import load_untrained, wrap
 from bv_search.encoder.encoder import Encoder
+from bv_search.encoder.location import locate_encoder
 from bv_search.encoder.predictions import predict_logits
-from bv_search.encoder.source import find_source
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.row import Row
 
 
 def predictor(folder: Path, task: str) -> Encoder:
-    checkpoint = load_untrained(find_source(folder), find_task(task), seed=0)
+    checkpoint = load_untrained(locate_encoder(folder), find_task(task), seed=0)
     return wrap(checkpoint, task=find_task(task), stage=None, predicts=True, device=torch.device("cpu"))
 
 

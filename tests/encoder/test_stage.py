@@ -8,7 +8,7 @@ import pytest
 
 from bv_search.encoder.checkpoint import load_encoder, load_untrained, save_checkpoint
 from bv_search.encoder.identity import digest_weights
-from bv_search.encoder.source import find_source
+from bv_search.encoder.location import locate_encoder
 from bv_search.encoder.stage import Stage, is_stage, read_seen, read_stage, stage_name, write_stage
 from bv_search.errors import EncoderError
 from bv_search.tasks.registry import find_task
@@ -18,7 +18,7 @@ from bv_search.tasks.registry import find_task
 def stage_folder(encoder_folder: Path, tmp_path: Path) -> Path:
     folder = tmp_path / "0.3"
     task = find_task("mrpc")
-    checkpoint = load_untrained(find_source(encoder_folder), task, seed=0)
+    checkpoint = load_untrained(locate_encoder(encoder_folder), task, seed=0)
     save_checkpoint(folder, checkpoint)
     stage = Stage(
         task=task.to_json(),

@@ -6,8 +6,8 @@ import torch
 from torch import Tensor
 
 from bv_search.encoder.checkpoint import load_untrained, wrap
+from bv_search.encoder.location import locate_encoder
 from bv_search.encoder.predictions import predict_logits
-from bv_search.encoder.source import find_source
 from bv_search.encoder.training import Step, TrainingSettings, train
 from bv_search.errors import EncoderError
 from bv_search.tasks.registry import find_task
@@ -21,7 +21,7 @@ def weights_at(
 ) -> dict[float, dict[str, Tensor]]:
     """The weights at every fraction, with somebody looking at the model at each."""
     task = find_task("mrpc")
-    checkpoint = load_untrained(find_source(folder), task, seed=settings.seed)
+    checkpoint = load_untrained(locate_encoder(folder), task, seed=settings.seed)
     windows = task.windows(rows, checkpoint.tokenizer)
     found: dict[float, dict[str, Tensor]] = {}
     for step in train(checkpoint.model, task, windows, settings, fractions):
@@ -63,7 +63,7 @@ def test_training_learns_spans(encoder_folder: Path, span_rows: tuple[Row, ...])
 
 def assert_learns(folder: Path, rows: tuple[Row, ...], name: str, *, epochs: int) -> None:
     task = find_task(name)
-    checkpoint = load_untrained(find_source(folder), task, seed=0)
+    checkpoint = load_untrained(locate_encoder(folder), task, seed=0)
     windows = task.windows(rows, checkpoint.tokenizer)
     settings = TrainingSettings(learning_rate=2e-3, batch=3, seed=0)
     steps = list(train(checkpoint.model, task, windows, settings, (float(epochs),)))
@@ -75,7 +75,7 @@ def assert_learns(folder: Path, rows: tuple[Row, ...], name: str, *, epochs: int
 
 def test_a_step_says_what_has_been_met(encoder_folder: Path, pair_rows: tuple[Row, ...]) -> None:
     task = find_task("mrpc")
-    checkpoint = load_untrained(find_source(encoder_folder), task, seed=0)
+    checkpoint = load_untrained(locate_encoder(encoder_folder), task, seed=0)
     windows = task.windows(pair_rows, checkpoint.tokenizer)
     steps = list(train(checkpoint.model, task, windows, SETTINGS, (0.3, 1.0, 1.5)))
     marks: list[Step] = [step for step in steps if step.reached]

@@ -11,18 +11,18 @@ import pytest
 from bv_search.command import Progress, main
 from bv_search.ensemble.__main__ import COMMAND
 from bv_search.ensemble.candidates import find_candidates, find_choosers
-from bv_search.ensemble.choice import Panel, choose, sizes
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
+from bv_search.ensemble.selection import Panel, choose, sizes
 from bv_search.errors import RunError, StoreError
 from bv_search.files import read_signed
 from bv_search.model.combine import Method
-from bv_search.model.source import open_model
+from bv_search.model.loading import open_model
 from bv_search.model.standings import compare_ladder
 from bv_search.predict.__main__ import COMMAND as PREDICT
 from bv_search.run import Run, Study, read_predictions, write_predictions
 from bv_search.run.roles import encoder_logits, open_store, role_ids
-from bv_search.scan.ground import role_index
+from bv_search.scan.store_view import role_index
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.row import Role
 from tests.model.small_run import Small, bag, gold_logits, make_run, note_files, teach
@@ -84,7 +84,7 @@ def test_the_choice_never_looks_at_report(split_minds: Run, small: Small) -> Non
         write_predictions(path, role_ids(small.store, Role.REPORT), nonsense)
         note_files(split_minds, trial)
     after = decide(ask(split_minds), QUIET)
-    assert (after.choice, after.members) == (before.choice, before.members)
+    assert (after.selection, after.members) == (before.selection, before.members)
     assert after.evaluation.score != before.evaluation.score
 
 
@@ -93,7 +93,7 @@ def test_the_run_then_answers_with_its_ensemble(split_minds: Run) -> None:
     model = open_model(split_minds.path)
     assert model.name == "ensemble"
     assert [member.name for member in model.members] == [member["name"] for member in result.members]
-    assert model.method == result.choice.method
+    assert model.method == result.selection.method
 
 
 def test_heads_that_come_later_are_not_silently_left_out(
@@ -133,8 +133,8 @@ def test_what_a_trial_became_joins_once_with_what_the_trial_said_of_select(
 @pytest.mark.parametrize("method", [Method.MAX, Method.MEAN, Method.GREEDY])
 def test_each_method_can_be_asked_for(split_minds: Run, method: Method) -> None:
     result = decide(ask(split_minds, method=method), QUIET)
-    assert result.choice.method in {method, Method.SINGLE}
-    assert result.choice.score >= max(record.score or 0 for record in split_minds.trials())
+    assert result.selection.method in {method, Method.SINGLE}
+    assert result.selection.score >= max(record.score or 0 for record in split_minds.trials())
 
 
 def test_every_head_that_is_asked_for_is_considered(small: Small) -> None:
@@ -325,7 +325,7 @@ def test_heads_of_several_runs_stand_in_the_order_of_what_they_score_on_the_rows
     note_files(folds, "0001", score=2.1)
     result = decide(ask(folds, whole, limit=1), QUIET)
     assert result.best_single.name == "whole/0002"
-    assert result.choice.members[0] == (0, 1.0)
+    assert result.selection.members[0] == (0, 1.0)
 
 
 def test_a_greedy_choice_goes_down_with_the_loss_not_up_with_the_score() -> None:

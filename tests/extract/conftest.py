@@ -10,7 +10,7 @@ import torch
 
 from bv_search.command import Progress
 from bv_search.encoder.checkpoint import load_encoder, load_untrained, save_checkpoint
-from bv_search.encoder.source import find_source
+from bv_search.encoder.location import locate_encoder
 from bv_search.encoder.stage import Stage, write_stage
 from bv_search.extract.config import ExtractConfig
 from bv_search.extract.extraction import ExtractResult, run
@@ -57,7 +57,7 @@ def stage(tiny_encoder: Path, pairs: Path, tmp_path_factory: pytest.TempPathFact
     """A stage whose head knows nothing, but which says that it has seen the first ten rows."""
     task = find_task("mrpc")
     folder = tmp_path_factory.mktemp("stages") / "0.3"
-    checkpoint = load_untrained(find_source(tiny_encoder), task, seed=0)
+    checkpoint = load_untrained(locate_encoder(tiny_encoder), task, seed=0)
     save_checkpoint(folder, checkpoint)
     dataset = load_dataset(task, str(pairs))
     seen = np.array([row.key for row in dataset.split("train").rows[:10]], np.uint64)

@@ -8,9 +8,9 @@ import pytest
 from bv_search.command import Progress
 from bv_search.errors import BvError, OutputError
 from bv_search.extract.config import ExtractConfig
+from bv_search.extract.executor import LocalExecutor
 from bv_search.extract.extraction import run
-from bv_search.extract.here import Here
-from bv_search.extract.hold import hold
+from bv_search.extract.lock import hold
 from bv_search.files import Disk
 from bv_search.store.folder import LocalFolder, open_folder
 from bv_search.store.layout import BlockLimits
@@ -126,7 +126,7 @@ def test_a_second_extraction_is_told_who_holds_the_place(extract: Extract, tmp_p
 def test_a_worker_that_outlived_its_run_writes_nothing(
     config: Callable[..., ExtractConfig], tmp_path: Path
 ) -> None:
-    class Overtaken(Here):
+    class Overtaken(LocalExecutor):
         """Between planning and encoding, another run takes the place."""
 
         def encode(self, job, tasks):  # type: ignore[no-untyped-def]

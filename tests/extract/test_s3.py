@@ -12,7 +12,7 @@ from bv_search.command import Progress
 from bv_search.errors import OutputError
 from bv_search.extract.config import ExtractConfig
 from bv_search.extract.extraction import run
-from bv_search.extract.hold import hold
+from bv_search.extract.lock import hold
 from bv_search.store.folder import open_folder
 from bv_search.store.store import Store
 from bv_search.store.verify import find_damage

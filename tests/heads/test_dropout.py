@@ -1,6 +1,5 @@
 """Dropout draws from the head's seed and the step, and from nothing else."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -126,35 +125,3 @@ def test_what_is_dropped_does_not_depend_on_the_pack(config: HeadConfig) -> None
     together = Pack([others[0], others[1], head(config), others[2]])(*batch, step=2)[2]
 
     torch.testing.assert_close(together, alone, rtol=1e-5, atol=1e-6)
-
-
-LAID_OUT: dict[str, Callable[[Tensor], Tensor]] = {
-    "rows": lambda x: x,
-    "a layer of channels side by side": lambda x: torch.stack([x, x, x], dim=1)[:, 1],
-    "a layer of channels apart": lambda x: torch.stack([x, x, x])[1],
-    "later rows": lambda x: torch.cat([x, x])[len(x) :],
-    "turned": lambda x: x.t().contiguous().t(),
-    "one for all": lambda x: x[:1].expand(len(x), -1),
-}
-
-
-@pytest.mark.parametrize("width", [1, 12, 33])
-@pytest.mark.parametrize("laid_out", LAID_OUT)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])  # compiled, and not
-def test_a_dense_layer_reads_what_is_left(width: int, laid_out: str, dtype: torch.dtype) -> None:
-    generator = torch.Generator().manual_seed(0)
-    features = LAID_OUT[laid_out](torch.randn(20, width, generator=generator).to(dtype))
-    features = features.detach().requires_grad_()
-    dense = torch.randn(width, 3, generator=generator).to(dtype).requires_grad_()
-    grad = torch.randn(20, 3, generator=generator).to(dtype)
-    grad[4] = 0.0
-    dropout = Dropout(rate=0.4, seed=3, branch=1)
-    expected = dropout(features, 7, 2) @ dense
-    found = dropout.read(features, dense, 7, 2)
-    torch.testing.assert_close(found, expected)
-    for one, other in zip(
-        torch.autograd.grad(found, (features, dense), grad),
-        torch.autograd.grad(expected, (features, dense), grad),
-        strict=True,
-    ):
-        torch.testing.assert_close(one, other)

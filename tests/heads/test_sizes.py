@@ -1,4 +1,4 @@
-"""The exact sizes that the source work published, and defaults near its published shares."""
+"""The exact sizes that the paper published, and defaults near its published shares."""
 
 from dataclasses import replace
 

@@ -17,16 +17,16 @@ from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoder
 from bv_search.files import digest_bytes
 from bv_search.finetune.config import FinetuneConfig
-from bv_search.finetune.curve import run as finetune
+from bv_search.finetune.finetuning import run as finetune
 from bv_search.heads.copies import part_tensors, save_heads
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
 from bv_search.run import Run, Study, write_predictions
 from bv_search.run.roles import role_ids
-from bv_search.scan.ground import role_index
 from bv_search.scan.ladder import rungs_of
 from bv_search.scan.outcome import Final, Start
 from bv_search.scan.scanner import Scanner
+from bv_search.scan.store_view import role_index
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.channels import Channels
 from bv_search.store.layout import POOLER, channel_name, seeded_order

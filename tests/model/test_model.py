@@ -10,8 +10,8 @@ from bv_search.files import read_signed, write_signed
 from bv_search.heads.folder import read_config, read_weights_file, write_head
 from bv_search.model.answer import answer_rows, answer_store
 from bv_search.model.combine import Method, combine
+from bv_search.model.loading import model_of_run, open_model
 from bv_search.model.model import Model
-from bv_search.model.source import model_of_run, open_model
 from bv_search.run import Run, read_predictions
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.row import Role

@@ -6,8 +6,8 @@ import pytest
 
 from bv_search.errors import DataError
 from bv_search.model.answer import answer_rows
+from bv_search.model.loading import open_model
 from bv_search.model.registry import register
-from bv_search.model.source import open_model
 from bv_search.run import Run
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.tasks.dataset import load_dataset

@@ -8,7 +8,7 @@ import pytest
 from bv_search.command import Progress, main
 from bv_search.extract.config import ExtractConfig
 from bv_search.extract.extraction import run as extract
-from bv_search.model.source import open_model
+from bv_search.model.loading import open_model
 from bv_search.predict.__main__ import COMMAND
 from bv_search.predict.predict import PredictConfig, default_out
 from bv_search.run import Run

@@ -19,16 +19,16 @@ from bv_search.model.standings import Standings
 from bv_search.report.__main__ import COMMAND
 from bv_search.report.charts import layers_chart
 from bv_search.report.facts import gather
+from bv_search.report.formatting import summary, verdict
 from bv_search.report.layers import find_layers
 from bv_search.report.page import render
 from bv_search.report.report import ReportConfig
 from bv_search.report.report import run as write
 from bv_search.report.spans import span_facts
-from bv_search.report.words import summary, verdict
 from bv_search.run import Run
 from bv_search.run.study import FRONT
-from bv_search.scan.ground import role_index
 from bv_search.scan.ladder import ENCODER
+from bv_search.scan.store_view import role_index
 from bv_search.store.store import StoreSplit
 from bv_search.tasks.evaluation import Delta
 from bv_search.tasks.row import Role

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bv_search import knock
+from bv_search import ping as ping_module
 from bv_search.errors import RunError
-from bv_search.run.lookout import Lookout
+from bv_search.run.mlflow_watch import MlflowWatch
 from bv_search.run.tracking import check_there
 
 
@@ -34,7 +34,7 @@ def test_a_password_is_not_repeated() -> None:
 
 
 def test_a_server_that_never_answers_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(knock, "SECONDS", 0.2)
+    monkeypatch.setattr(ping_module, "SECONDS", 0.2)
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         pytest.raises(RunError, match=r"no answer within 0\.2 s"),
@@ -44,15 +44,15 @@ def test_a_server_that_never_answers_is_waited_for_once(monkeypatch: pytest.Monk
 
 def test_a_lookout_says_when_it_is_back(tmp_path: Path) -> None:
     place = tmp_path / "away"
-    lookout = Lookout(f"sqlite:///{place}/mlflow.db")
-    assert not lookout.sees(wait=10.0)
+    watch = MlflowWatch(f"sqlite:///{place}/mlflow.db")
+    assert not watch.sees(wait=10.0)
     place.mkdir()
-    assert lookout.sees(wait=10.0)
+    assert watch.sees(wait=10.0)
 
 
-def test_a_lookout_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_watch_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        monkeypatch.setattr(knock, "SECONDS", 0.5)
-        lookout = Lookout(f"http://127.0.0.1:{server.getsockname()[1]}")
-        assert not lookout.sees()
-        assert not lookout.sees(wait=10.0), "nobody answered"
+        monkeypatch.setattr(ping_module, "SECONDS", 0.5)
+        watch = MlflowWatch(f"http://127.0.0.1:{server.getsockname()[1]}")
+        assert not watch.sees()
+        assert not watch.sees(wait=10.0), "nobody answered"

@@ -13,7 +13,7 @@ from bv_search.command import main
 from bv_search.errors import RunError, UserError
 from bv_search.files import digest_bytes, write_bytes
 from bv_search.heads.copies import load_heads
-from bv_search.model.source import open_model
+from bv_search.model.loading import open_model
 from bv_search.run.__main__ import COMMAND
 from bv_search.run.ensemble_file import ENSEMBLE_VERSION
 from bv_search.run.folder import ENSEMBLE, JOURNAL, LEADERBOARD, STUDY, Run, check_file

@@ -1,4 +1,4 @@
-"""The optimiser of a team is torch's AdamW, for each head by itself."""
+"""The optimiser of a pack is torch's AdamW, for each head by itself."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from bv_search.heads.inputs import Standard
 from bv_search.heads.pack import Pack
 from bv_search.scan import adam as module
 from bv_search.scan.adam import Adam
-from bv_search.scan.learner import Learner
+from bv_search.scan.learner import Learner, LearningCopy
 from bv_search.scan.state import HeadState
 from bv_search.scan.training import TrainingConfig
 from bv_search.scan.trial import TrialConfig
@@ -44,17 +44,21 @@ def learner(head: HeadConfig, training: TrainingConfig = PLAIN) -> Learner:
     return attach(HeadState.fresh(head.name, config, SHAPE))
 
 
-def look(learners: Sequence[Learner], seed: int) -> None:
+def learning(head: HeadConfig, training: TrainingConfig = PLAIN) -> LearningCopy:
+    return learner(head, training).copies[0]
+
+
+def look(copies: Sequence[LearningCopy], seed: int) -> None:
     """A micro-batch of one window: each head's gradient grows by it."""
     generator = torch.Generator().manual_seed(seed)
     hidden_LTH, lengths_N = torch.randn(3, 20, 6, generator=generator), torch.tensor([20])
-    outputs = Pack([head for each in learners for head in each.heads])({None: hidden_LTH}, lengths_N)
+    outputs = Pack([each.head for each in copies])({None: hidden_LTH}, lengths_N)
     torch.autograd.backward(torch.stack([out.square().sum() for out in outputs]).sum() * 16)
-    for each in learners:
+    for each in copies:
         each.saw(16)
 
 
-def tensors_of(each: Learner) -> list[Tensor]:
+def tensors_of(each: LearningCopy) -> list[Tensor]:
     gradients = [parameter.grad for parameter in each.parameters if parameter.grad is not None]
     return [tensor.detach().clone() for tensor in (*each.parameters, *each.mean, *each.square, *gradients)]
 
@@ -66,8 +70,8 @@ def tensors_of(each: Learner) -> list[Tensor]:
     ids=["plain", "decay", "schedule"],
 )
 def test_steps_equal_those_of_adamw(training: TrainingConfig) -> None:
-    ours = [learner(head, training) for head in HEADS]
-    theirs = [learner(head, training).heads[0] for head in HEADS]
+    ours = [learning(head, training) for head in HEADS]
+    theirs = [learning(head, training).head for head in HEADS]
     decay = training.weight_decay
     optimisers = [
         torch.optim.AdamW(
@@ -82,7 +86,7 @@ def test_steps_equal_those_of_adamw(training: TrainingConfig) -> None:
     adam = Adam(ours)
     for number in range(1, 9):
         hidden_LTH, lengths_N = torch.randn(3, 20, 6), torch.tensor([20])
-        for heads, windows in (([each.heads[0] for each in ours], 16), (theirs, 1)):
+        for heads, windows in (([each.head for each in ours], 16), (theirs, 1)):
             outputs = Pack(heads)({None: hidden_LTH}, lengths_N)
             losses = torch.stack([out.square().sum() for out in outputs])
             torch.autograd.backward(losses.sum() * windows)
@@ -102,13 +106,13 @@ def test_steps_equal_those_of_adamw(training: TrainingConfig) -> None:
 
 @pytest.mark.usefixtures("means")
 def test_those_that_are_not_due_stay_as_they_are() -> None:
-    due, waiting = learner(AdapterHead(size=5)), learner(AdapterHead(size=4), replace(PLAIN, batch=32))
+    due, waiting = learning(AdapterHead(size=5)), learning(AdapterHead(size=4), replace(PLAIN, batch=32))
     adam = Adam([due, waiting])
     look([due, waiting], seed=0)
     before = tensors_of(waiting)
     adam.step([due])
 
-    assert (due.steps, due.pending, waiting.steps, waiting.pending) == (1, [0], 0, [16])
+    assert (due.steps, due.pending, waiting.steps, waiting.pending) == (1, 0, 0, 16)
     assert all(not parameter.grad.any() for parameter in due.parameters if parameter.grad is not None)
     assert all(torch.equal(now, then) for now, then in zip(tensors_of(waiting), before, strict=True))
 
@@ -116,7 +120,7 @@ def test_those_that_are_not_due_stay_as_they_are() -> None:
 @pytest.mark.usefixtures("means")
 def test_a_heads_steps_do_not_depend_on_its_neighbours() -> None:
     """To the last bit, whatever stands before it in memory."""
-    (alone, company), other = [learner(AdapterHead(size=7)) for _ in range(2)], learner(PoolingHead())
+    (alone, company), other = [learning(AdapterHead(size=7)) for _ in range(2)], learning(PoolingHead())
     by_itself, beside = Adam([alone]), Adam([other, company])
     for seed in range(4):
         for each in (alone, company):
@@ -132,7 +136,9 @@ def test_a_heads_steps_do_not_depend_on_its_neighbours() -> None:
 def test_an_optimiser_that_is_made_anew_goes_on_where_the_last_one_was() -> None:
     """As when a neighbour leaves in the middle of a batch, and as from one segment to the next."""
     batch = replace(PLAIN, batch=32)
-    kept, left, moved = (learner(AdapterHead(size=7), batch) for _ in range(3))
+    kept, left = (learning(AdapterHead(size=7), batch) for _ in range(2))
+    mover = learner(AdapterHead(size=7), batch)
+    (moved,) = mover.copies
     whole = Adam([kept])
     for seed in range(4):
         look([kept], seed)
@@ -145,8 +151,8 @@ def test_an_optimiser_that_is_made_anew_goes_on_where_the_last_one_was() -> None
             look([each], seed)
         if moved.due:
             first.step([left, moved])
-    again = attach(HeadState.from_bytes(moved.detach().to_bytes()))
-    assert again.pending == [16]
+    (again,) = attach(HeadState.from_bytes(mover.detach().to_bytes())).copies
+    assert again.pending == 16
     second = Adam([again])
     look([again], seed=3)
     second.step([again])
@@ -155,13 +161,13 @@ def test_an_optimiser_that_is_made_anew_goes_on_where_the_last_one_was() -> None
 
 
 def test_the_tensors_of_a_team_stand_in_one_memory() -> None:
-    team = [learner(AdapterHead(size=5)), learner(PoolingHead())]
-    adam = Adam(team)
-    look(team, seed=0)
-    adam.step(team)
+    copies = [learning(AdapterHead(size=5)), learning(PoolingHead())]
+    adam = Adam(copies)
+    look(copies, seed=0)
+    adam.step(copies)
 
     for kind in ("parameters", "mean", "square"):
-        tensors: list[Tensor] = [tensor for each in team for tensor in getattr(each, kind)]
+        tensors: list[Tensor] = [tensor for each in copies for tensor in getattr(each, kind)]
         assert len({tensor.untyped_storage().data_ptr() for tensor in tensors}) == 1
-    gradients = [parameter.grad for each in team for parameter in each.parameters]
+    gradients = [parameter.grad for each in copies for parameter in each.parameters]
     assert len({gradient.untyped_storage().data_ptr() for gradient in gradients if gradient is not None}) == 1

@@ -15,7 +15,7 @@ from bv_search.scan.checks import Check
 from bv_search.scan.folds import Folds
 from bv_search.scan.learner import decays
 from bv_search.scan.loss import LOSSES
-from bv_search.scan.outcome import Diverged, Outcome, Start
+from bv_search.scan.outcome import Diverged, SegmentResult, Start
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.segment import Trained, TrainingData, train_segment
 from bv_search.scan.state import HeadState, seeds_of
@@ -233,7 +233,7 @@ def test_a_course_that_is_cut_goes_on_as_one_that_is_not(
     assert part == whole.state
 
 
-def through_bytes(outcome: Outcome) -> bytes:
+def through_bytes(outcome: SegmentResult) -> bytes:
     return HeadState.from_bytes(outcome.state or b"").to_bytes()
 
 

@@ -11,11 +11,11 @@ from bv_search.heads.copies import part_tensors
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
 from bv_search.scan.folds import Folds
-from bv_search.scan.ground import learned_split, role_index
 from bv_search.scan.ladder import rungs_of
 from bv_search.scan.outcome import Final, Start
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.score import score_split
+from bv_search.scan.store_view import learned_split, role_index
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role

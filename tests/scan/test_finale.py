@@ -13,15 +13,15 @@ from torch import Tensor
 from bv_search.heads.copies import part_tensors
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
-from bv_search.scan.climb import constant_answers
 from bv_search.scan.finale import train_out
-from bv_search.scan.ground import head_shape, joined_split, labels_of, role_index
-from bv_search.scan.outcome import Diverged, Encore, Finalist, Finished
+from bv_search.scan.ladder_solver import constant_answers
+from bv_search.scan.outcome import Diverged, Finalist, FinalistResult, Finished
 from bv_search.scan.rows import open_rows
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.score import score_split
 from bv_search.scan.segment import Trained, TrainingData, train_segment
 from bv_search.scan.state import HeadState, seeds_of
+from bv_search.scan.store_view import head_shape, joined_split, labels_of, role_index
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
@@ -51,10 +51,10 @@ def finalist(trial: str = "a", position: int = 2 * PASS, **settings: Any) -> Fin
     return Finalist(trial=trial, config=config, position=position, copies=COPIES)
 
 
-def play(store: Store, *finalists: Finalist, folds: int = 3) -> list[Encore]:
+def play(store: Store, *finalists: Finalist, folds: int = 3) -> list[FinalistResult]:
     encores = Scanner(store.path, folds=folds, device="cpu").finale(finalists)
-    assert all(isinstance(encore, Encore) for encore in encores)
-    return [encore for encore in encores if isinstance(encore, Encore)]
+    assert all(isinstance(encore, FinalistResult) for encore in encores)
+    return [encore for encore in encores if isinstance(encore, FinalistResult)]
 
 
 def copies_of(made: Finished) -> list[dict[str, Tensor]]:
@@ -173,7 +173,7 @@ def test_the_mean_of_its_copies_answers_and_the_first_beside_it(stores: dict[str
 def test_one_that_diverges_is_lost_alone(stores: dict[str, Store]) -> None:
     wild = finalist("wild", learning_rate=1e30)
     found = Scanner(stores["one token"].path, folds=3).finale([wild, finalist("tame")])
-    assert [type(each) for each in found] == [Diverged, Encore]
+    assert [type(each) for each in found] == [Diverged, FinalistResult]
     assert [each.trial for each in found] == ["wild", "tame"]
     (lost,) = Scanner(stores["one token"].path, folds=3).finale([wild])
     assert isinstance(lost, Diverged)

@@ -11,11 +11,11 @@ from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
 from bv_search.scan import judge as module
 from bv_search.scan.folds import Folds
-from bv_search.scan.ground import head_shape, labels_of, learned_split, role_index
 from bv_search.scan.judge import FoldJudge, Judge, RoleJudge
 from bv_search.scan.loss import LOSSES
 from bv_search.scan.rows import open_rows
 from bv_search.scan.score import score_heads, score_split
+from bv_search.scan.store_view import head_shape, labels_of, learned_split, role_index
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tasks.votes import mean_logits

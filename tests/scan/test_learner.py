@@ -24,11 +24,11 @@ def learner(*, windows: int, **training: object) -> Learner:
 
 def steps(each: Learner) -> list[tuple[int, float]]:
     """The position of each step, and its rate."""
-    found = []
+    found, (copy,) = [], each.copies
     for _ in range(each.course.end):
-        each.saw(16)
-        if each.due:
-            found.append((each.position, round(each.rate(), 4)))
+        copy.saw(16)
+        if copy.due:
+            found.append((copy.position, round(copy.rate(), 4)))
     return found
 
 
@@ -37,11 +37,12 @@ def test_what_each_copy_learned_from_waits_for_the_next_step() -> None:
     state = HeadState.fresh("a", config, SHAPE, copies=3)
     standard = Standard.empty(SHAPE.layers, SHAPE.width)
     each = Learner.attach(state, windows=160, standard=standard, device=torch.device("cpu"))
-    each.saw(16, [10, 16, 6])
-    each.saw(16, [12, 0, 16])
-    assert (each.position, each.pending) == (2, [22, 16, 22])
-    each.stepped()
-    assert each.pending == [0, 0, 0]
+    for copy, learned in zip(each.copies, ((10, 12), (16, 0), (6, 16)), strict=True):
+        for windows in learned:
+            copy.saw(16, windows)
+    assert (each.position, each.detach().pending) == (2, (22, 16, 22))
+    each.copies[0].stepped()
+    assert each.detach().pending == (0, 16, 22)
 
 
 def test_a_rate_is_what_its_schedule_says_in_the_middle_of_the_step() -> None:

@@ -12,7 +12,7 @@ import pytest
 from bv_search.store.layout import BlockLimits
 from bv_search.store.store import Store
 from bv_search.store.writer import SplitArrays
-from bv_search.tasks.window import Windows
+from bv_search.tasks.window import WindowRows
 from tests.store.small import make_store
 
 LAYERS, TOKENS, WIDTH = 5, 32, 512
@@ -25,7 +25,7 @@ SLACK = 48 << 20
 def make_large_split(windows: int, role: str) -> SplitArrays:
     rng = np.random.default_rng(windows)
     values_LTH = rng.normal(size=(LAYERS, TOKENS + windows, WIDTH)).astype(np.float32)
-    table = Windows()
+    table = WindowRows()
     for number in range(windows):
         table.ids.append(f"r{number}#0")
         table.rows.append(f"r{number}")

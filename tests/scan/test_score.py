@@ -12,9 +12,9 @@ from bv_search.heads.config import AdapterHead, PoolingHead
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
 from bv_search.scan.folds import Folds
-from bv_search.scan.ground import head_shape, learned_split
 from bv_search.scan.rows import Rows, open_rows
 from bv_search.scan.score import score_copies, score_heads
+from bv_search.scan.store_view import head_shape, learned_split
 from bv_search.store.store import Store
 from tests.stores import make_class_store, make_span_store, make_value_store
 

@@ -14,7 +14,7 @@ from bv_search.scan.batch import batches
 from bv_search.scan.checks import Check
 from bv_search.scan.course import Course
 from bv_search.scan.order import parts
-from bv_search.scan.outcome import Diverged, Final, Outcome, Start
+from bv_search.scan.outcome import Diverged, Final, SegmentResult, Start
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.state import HeadState, own_weights
 from bv_search.scan.trial import TrialConfig
@@ -43,7 +43,7 @@ def start(trial: str = "a", **settings: Any) -> Start:
     return Start(trial=trial, config=TrialConfig.from_json(config))
 
 
-def weights(outcome: Outcome) -> torch.Tensor:
+def weights(outcome: SegmentResult) -> torch.Tensor:
     """All but the outputs' bias: a softmax over tokens ignores it, and Adam amplifies its rounding."""
     state = HeadState.from_bytes(outcome.state or b"")
     return torch.cat([state.weights[name].flatten() for name in sorted(state.weights) if name != "bias_C"])
@@ -85,7 +85,7 @@ COURSES = pytest.mark.parametrize(
 )
 
 
-def through_bytes(outcome: Outcome) -> bytes:
+def through_bytes(outcome: SegmentResult) -> bytes:
     return HeadState.from_bytes(outcome.state or b"").to_bytes()
 
 
@@ -108,7 +108,7 @@ def test_a_course_that_is_cut_anywhere_is_the_same_course(
     """Inside of steps, at checks and at passes: weights, best weights and checks are those of one segment.
 
     Where a step takes its whole batch at once, one that is cut is added up otherwise, and rounds otherwise;
-    dropout draws otherwise, too. So the pool cuts no step there.
+    dropout draws otherwise, too. So packing cuts no step there.
     """
     scanner = Scanner(stores[where].path)
     head = start(passes="auto", **fits_store(where, settings))
@@ -451,7 +451,7 @@ def test_states_survive_as_bytes(store: Store) -> None:
 def test_micro_batches_are_copies_that_keep_no_block_mapped(tmp_path: Path) -> None:
     store = make_span_store(tmp_path / "store")
     largest = max(block.size for split in store.splits() for block in split.entry.kept)
-    split = Store.open(store.path, window=largest).split("train")
+    split = Store.open(store.path, memory=largest).split("train")
     whole = list(parts(split.block_windows, rows=200, start=0, stop=13, seed=0))
     kept = []
     for batch in batches(split, whole, device=torch.device("cpu")):

@@ -15,8 +15,8 @@ from bv_search.scan.trial import TrialConfig
 HEADS = ({"kind": "adapter", "size": 4}, {"kind": "pooling"})
 
 
-def main(place: str, window: int | None) -> None:
-    scanner = Scanner(place, device="cpu", window=window)
+def main(place: str, memory: int | None) -> None:
+    scanner = Scanner(place, device="cpu", memory=memory)
     states = [scanner.fresh(_start(number)) for number in range(len(HEADS))]
     data = scanner.training_data(states)
     split = data.rows.split

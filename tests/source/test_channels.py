@@ -8,7 +8,7 @@ import torch
 
 from bv_search.encoder.checkpoint import load_untrained, wrap
 from bv_search.encoder.encoder import Encoded, Encoder
-from bv_search.encoder.source import find_source
+from bv_search.encoder.location import locate_encoder
 from bv_search.errors import EncoderError
 from bv_search.source.channels import Channels
 from bv_search.tasks.registry import find_task
@@ -20,7 +20,7 @@ LAYERS = ("layer 2", "embeddings")
 @pytest.fixture(scope="module")
 def encoder(tiny_encoder: Path) -> Encoder:
     task = find_task("mrpc")
-    checkpoint = load_untrained(find_source(tiny_encoder), task, seed=0)  # with a pooler
+    checkpoint = load_untrained(locate_encoder(tiny_encoder), task, seed=0)  # with a pooler
     return wrap(checkpoint, task=task, stage=None, predicts=True, device=torch.device("cpu"))
 
 
@@ -64,7 +64,7 @@ def test_an_encoder_without_a_channel_is_refused(encoder: Encoder) -> None:
         replace(channels("all"), width=16),
         replace(channels("all"), layers=("pooler",)),
     ):
-        with pytest.raises(EncoderError, match="does not have what is read of it"):
+        with pytest.raises(EncoderError, match="lacks required layers"):
             wrong.check(replace(encoder, has_pooler=False))
 
 

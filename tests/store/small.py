@@ -10,7 +10,7 @@ from bv_search.store.manifest import EncoderEntry
 from bv_search.store.store import Store
 from bv_search.store.writer import SplitArrays, write_store
 from bv_search.tasks.registry import find_task
-from bv_search.tasks.window import Windows
+from bv_search.tasks.window import WindowRows
 
 LAYERS, WIDTH = 3, 8
 ENCODER = EncoderEntry(id="tiny", revision=None, digest="xxh3:0", parameters=1000)
@@ -20,7 +20,7 @@ SMALL = BlockLimits(bytes=1, windows=16)
 def make_split(windows: int = 72, *, role: str = "train", seed: int = 0, logits: bool = True) -> SplitArrays:
     """Blocks of 16 windows under SMALL, the last one shorter."""
     rng = np.random.default_rng(seed)
-    table = Windows()
+    table = WindowRows()
     hidden, own = [], []
     for number in range(windows):
         length = int(rng.integers(3, 30))

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from bv_search.scan.ground import doubts
+from bv_search.scan.store_view import doubts
 from bv_search.store.doubts import doubts_of_rows
 from bv_search.store.info import describe, render
 from bv_search.store.store import Store

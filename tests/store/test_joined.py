@@ -105,7 +105,7 @@ def test_no_block_outlives_its_use(tmp_path: Path) -> None:
     """With room for one block, its map is gone once the next one is asked for."""
     store = stored(tmp_path / "store")
     largest = max(block.size for split in store.splits() for block in split.entry.kept)
-    split = joined(Store.open(store.path, window=largest))
+    split = joined(Store.open(store.path, memory=largest))
     for block in split.read(whole(split)):
         assert block.windows
         del block

@@ -50,20 +50,20 @@ def test_without_a_limit_only_file_descriptors_are_counted() -> None:
 @pytest.mark.parametrize("fmt", ["npy", "parquet"])
 def test_every_pass_stays_within_the_window_and_reads_the_same(tmp_path: Path, fmt: str) -> None:
     sizes = [b.size for split in make_store(tmp_path / "s", format=fmt).splits() for b in split.entry.kept]
-    for window in (max(sizes), 2 * max(sizes), sum(sizes)):
-        store, free = (Store.open(tmp_path / "s", window=each) for each in (window, None))
+    for most_bytes in (max(sizes), 2 * max(sizes), sum(sizes)):
+        store, free = (Store.open(tmp_path / "s", memory=each) for each in (most_bytes, None))
         for name in ("train", "dev", "train"):
             pairs = zip(store.split(name).blocks(), free.split(name).blocks(), strict=True)
             for block, expected in pairs:
-                assert store.memory.bytes <= window
+                assert store.memory.bytes <= most_bytes
                 np.testing.assert_array_equal(block.hidden_LTH, expected.hidden_LTH)
         assert store.memory.bytes > 0 if fmt == "npy" else store.memory.bytes == 0
 
 
 def test_reading_ahead_stops_where_there_is_no_room(store: Store) -> None:
     largest = max(block.size for split in store.splits() for block in split.entry.kept)
-    for window, most in ((largest, 1), (2 * largest, 2), (9 * largest, 3)):
-        reader = Store.open(store.path, window=window)
+    for most_bytes, most in ((largest, 1), (2 * largest, 2), (9 * largest, 3)):
+        reader = Store.open(store.path, memory=most_bytes)
         blocks = reader.split("train").blocks()
         next(blocks)
         sizes = [block.size for block in reader.split("train").entry.kept]
@@ -73,7 +73,7 @@ def test_reading_ahead_stops_where_there_is_no_room(store: Store) -> None:
 
 def test_what_was_abandoned_makes_room_again(store: Store) -> None:
     largest = max(block.size for split in store.splits() for block in split.entry.kept)
-    reader = Store.open(store.path, window=largest)
+    reader = Store.open(store.path, memory=largest)
     blocks = reader.split("train").blocks()
     next(blocks)
     assert not reader.memory.fits("another", largest)
@@ -84,4 +84,4 @@ def test_what_was_abandoned_makes_room_again(store: Store) -> None:
 def test_a_window_smaller_than_a_block_is_refused(store: Store) -> None:
     largest = max(block.size for split in store.splits() for block in split.entry.kept)
     with pytest.raises(StoreError, match=rf"expected at least {largest} bytes; found {largest - 1}"):
-        Store.open(store.path, window=largest - 1)
+        Store.open(store.path, memory=largest - 1)

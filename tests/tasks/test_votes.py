@@ -6,7 +6,7 @@ import torch
 
 from bv_search.scan.loss import LOSSES
 from bv_search.tasks.task import Kind
-from bv_search.tasks.votes import Logits, Votes, loss_of, mean_logits, mean_of
+from bv_search.tasks.votes import RoleLogits, Votes, loss_of, mean_logits, mean_of
 
 
 def softmax(values: np.ndarray, axis: int) -> np.ndarray:
@@ -14,7 +14,7 @@ def softmax(values: np.ndarray, axis: int) -> np.ndarray:
     return np.asarray(powers / powers.sum(axis=axis, keepdims=True))
 
 
-def said(kind: Kind, copies: int) -> list[Logits]:
+def said(kind: Kind, copies: int) -> list[RoleLogits]:
     """What copies say of three windows."""
     rng = np.random.default_rng(0)
     if kind is Kind.SPAN:

@@ -23,10 +23,9 @@ from bv_search.scan.scanner import Scanner
 from bv_search.tune import search as search_module
 from bv_search.tune import session as session_module
 from bv_search.tune.config import TuneConfig
-from bv_search.tune.crew import Ended, Job
-from bv_search.tune.scan_worker import Reading
+from bv_search.tune.ray.trainable import NEWS, PARKED
 from bv_search.tune.search import run as search
-from bv_search.tune.thin_trial import NEWS, PARKED
+from bv_search.tune.workers import Call, EndedCall, WorkerInput
 
 FINISHED = "FINISHED"
 
@@ -35,11 +34,11 @@ class Stage:
     """Where searches of one store run; `pace` decides which worker is done first."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.scanners: dict[Reading, Scanner] = {}
+        self.scanners: dict[WorkerInput, Scanner] = {}
         self.pace = Random(0)
         patch.setattr(search_module, "ray_session", nullcontext)
         patch.setattr(search_module, "machines", lambda: [{"CPU": 4.0}])
-        patch.setattr(search_module, "Crew", self._crew)
+        patch.setattr(search_module, "RayWorkers", self._workers)
         patch.setattr(search_module, "MlflowMirror", lambda run: Mirror())
         patch.setattr(search_module, "_register", lambda *_: None)
         patch.setattr(session_module, "run_trials", fit)
@@ -50,12 +49,12 @@ class Stage:
     def resume(self, run: Path, **more: Any) -> Run:
         return self.search(TuneConfig(name=run.name, resume=True, runs=run.parent, **more))
 
-    def _crew(self, reading: Reading, share: Any, tell: Callable[[str], None]) -> "Crew":
-        if reading not in self.scanners:
-            self.scanners[reading] = Scanner(
-                reading.store, source=reading.source, window=reading.window, folds=reading.folds
+    def _workers(self, inputs: WorkerInput, share: Any, tell: Callable[[str], None]) -> "Workers":
+        if inputs not in self.scanners:
+            self.scanners[inputs] = Scanner(
+                inputs.store, source=inputs.source, memory=inputs.memory, folds=inputs.folds
             )
-        return Crew(self.scanners[reading], share.workers, self.pace)
+        return Workers(self.scanners[inputs], share.workers, self.pace)
 
 
 class Mirror:
@@ -68,12 +67,12 @@ class Mirror:
     def close(self, status: str = "") -> None: ...
 
 
-class Crew:
-    """A job is done when it is asked for."""
+class Workers:
+    """A call is done when it is asked for."""
 
     def __init__(self, scanner: Scanner, workers: int, pace: Random) -> None:
         self._scanner, self.size, self._pace = scanner, workers, pace
-        self.running: list[Job] = []
+        self.running: list[Call] = []
 
     def __enter__(self) -> Self:
         return self
@@ -93,21 +92,21 @@ class Crew:
     def busy(self) -> dict[str, float]:
         return {}
 
-    def submit(self, job: Job) -> None:
+    def submit(self, call: Call) -> None:
         assert self.idle
-        self.running.append(job)
+        self.running.append(call)
 
-    def finished(self, *, wait: float | None) -> list[Ended]:
+    def finished(self, *, wait: float | None) -> list[EndedCall]:
         if not self.running:
             return []
-        job = self.running.pop(self._pace.randrange(len(self.running)))
-        return [Ended(job=job, result=self._do(job), seconds=0.0)]
+        call = self.running.pop(self._pace.randrange(len(self.running)))
+        return [EndedCall(call=call, result=self._do(call), seconds=0.0)]
 
-    def _do(self, job: Job) -> Any:
-        if job.method == "segment":
-            heads, stop, score, seconds = job.arguments
+    def _do(self, call: Call) -> Any:
+        if call.method == "segment":
+            heads, stop, score, seconds = call.arguments
             return self._scanner.segment(heads, stop, score=score, seconds=seconds)
-        return getattr(self._scanner, job.method)(*job.arguments)
+        return getattr(self._scanner, call.method)(*call.arguments)
 
 
 class Controller:
@@ -123,40 +122,40 @@ class Controller:
         trial.status = Trial.PAUSED
 
 
-def fit(budget: Any, suggestions: Any, parking: Any, storage: Path) -> None:
+def fit(budget: Any, searcher: Any, scheduler: Any, storage: Path) -> None:
     """Tune's loop: a trial that has nothing to tell parks, one that is woken reports."""
     controller, said, number = Controller(), None, 0
     while not budget.stop_all():
         if said != FINISHED:
-            said = suggestions.suggest(f"{number}")
+            said = searcher.suggest(f"{number}")
             if isinstance(said, dict):
                 trial = SimpleNamespace(trial_id=f"{number}", config=said, status=Trial.PENDING)
                 trial.set_config = lambda config, trial=trial: setattr(trial, "config", config)
                 controller.live[trial.trial_id] = trial
-                parking.on_trial_add(controller, trial)
-                parking.on_trial_result(controller, trial, {PARKED: True})
+                scheduler.on_trial_add(controller, trial)
+                scheduler.on_trial_result(controller, trial, {PARKED: True})
                 number += 1
         elif not controller.live:
             break
-        if (trial := parking.choose_trial_to_run(controller)) is not None:
-            _report(controller, suggestions, parking, trial)
+        if (trial := scheduler.choose_trial_to_run(controller)) is not None:
+            _report(controller, searcher, scheduler, trial)
     for trial in controller.get_live_trials():
-        parking.on_trial_remove(controller, trial)
-        suggestions.on_trial_complete(trial.trial_id)
+        scheduler.on_trial_remove(controller, trial)
+        searcher.on_trial_complete(trial.trial_id)
 
 
-def _report(controller: Controller, suggestions: Any, parking: Any, trial: Any) -> None:
+def _report(controller: Controller, searcher: Any, scheduler: Any, trial: Any) -> None:
     result = dict(trial.config[NEWS])
     trial.config = {key: value for key, value in trial.config.items() if key != NEWS}
     trial.status = Trial.RUNNING
-    stops = result["done"] or (parking.on_trial_result(controller, trial, result) == TrialScheduler.STOP)
+    stops = result["done"] or (scheduler.on_trial_result(controller, trial, result) == TrialScheduler.STOP)
     if stops:
         del controller.live[trial.trial_id]
-        parking.on_trial_complete(controller, trial, result)
-        suggestions.on_trial_complete(trial.trial_id, result)
+        scheduler.on_trial_complete(controller, trial, result)
+        searcher.on_trial_complete(trial.trial_id, result)
         return
-    suggestions.on_trial_result(trial.trial_id, result)
-    parking.on_trial_result(controller, trial, {PARKED: True})
+    searcher.on_trial_result(trial.trial_id, result)
+    scheduler.on_trial_result(controller, trial, {PARKED: True})
 
 
 @contextmanager

@@ -17,21 +17,20 @@ def test_it_is_spent_when_its_seconds_are_over(monkeypatch: pytest.MonkeyPatch) 
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
     ours = Budget(30.0)
-    assert (ours.left, ours.is_spent, ours.stop_all()) == (30.0, False, False)
+    assert (ours.left, ours.is_spent, ours.is_spent) == (30.0, False, False)
     now = 131.0
-    assert (ours.left, ours.is_spent, ours.stop_all()) == (0.0, True, True)
-    assert not ours("a trial", {}), "which is not stopped for itself"
+    assert (ours.left, ours.is_spent, ours.is_spent) == (0.0, True, True)
 
 
 def test_without_seconds_it_is_never_spent() -> None:
     assert Budget(None).left is None
-    assert not Budget(None).stop_all()
+    assert not Budget(None).is_spent
 
 
 def test_a_score_that_is_enough_ends_it() -> None:
     ours = Budget(None, target=0.7, ladder=["probe-all"])
     ours.hear("0001", 0.69)
-    assert not ours.stop_all()
+    assert not ours.is_spent
     ours.hear("probe-all", 0.7)
     ours.hear("0002", 0.9)
     assert ours.reason == "trial probe-all has 0.7000 on select, and the target is 0.7", "the first one"
@@ -66,7 +65,7 @@ def test_a_resumed_search_has_waited_already() -> None:
     ours.recall(known)
     assert ours.reason is None, "one ended after the best; another one was not given its time"
     ours.count("0004", CONFIG)
-    assert ours.stop_all()
+    assert ours.is_spent
     late = Budget(None, target=0.9)
     late.recall(known)
     assert late.is_spent

@@ -9,18 +9,18 @@ import pytest
 from bv_search.command import Progress
 from bv_search.run.folder import Run
 from bv_search.run.study import Study
-from bv_search.scan.outcome import Diverged, Encore, Finalist
+from bv_search.scan.outcome import Diverged, Finalist, FinalistResult
 from bv_search.scan.trial import TrialConfig
-from bv_search.tune.crew import Lost
 from bv_search.tune.finale import Finale, find_finalists
+from bv_search.tune.workers import LostCall
 from tests.run.conftest import encore, finish, make_study, segment
-from tests.tune.test_desk import Crew
+from tests.tune.test_dispatcher import Workers
 
 __all__ = ["make_study"]
 
 CONFIG = {"head": {"kind": "pooling"}, "learning_rate": 0.01}
-DEATH = Lost(reason="its scan worker died: out of memory", worker_died=True)
-FAULT = Lost(reason="RuntimeError: no", worker_died=False)
+DEATH = LostCall(reason="its scan worker died: out of memory", worker_died=True)
+FAULT = LostCall(reason="RuntimeError: no", worker_died=False)
 
 
 class Recorder:
@@ -34,7 +34,7 @@ class Recorder:
     def mirror(self) -> None:
         """There is no MLflow."""
 
-    def encores(self, pack: Sequence[tuple[Encore | Diverged, TrialConfig]], seconds: float) -> None:
+    def encores(self, pack: Sequence[tuple[FinalistResult | Diverged, TrialConfig]], seconds: float) -> None:
         for end, _ in pack:
             self.told[end.trial] = str(end) if isinstance(end, Diverged) else "learned"
 
@@ -54,17 +54,17 @@ def finalist(trial: str) -> Finalist:
 
 def learned(*trials: str) -> list[Any]:
     made: Any = None
-    return [Encore(trial=trial, rows=96, bagged=made, single=made) for trial in trials]
+    return [FinalistResult(trial=trial, rows=96, bagged=made, single=made) for trial in trials]
 
 
 def play(
-    *answers: list[Any] | Lost, room: int = 9, trials: str = "abc", left: Sequence[str] = ()
+    *answers: list[Any] | LostCall, room: int = 9, trials: str = "abc", left: Sequence[str] = ()
 ) -> tuple[dict[str, str], list[str]]:
     """What is recorded, and who learned together."""
-    crew, recorder = Crew(*answers), Recorder(*left)
-    parts: dict[str, Any] = {"crew": crew, "recorder": recorder}
+    workers, recorder = Workers(*answers), Recorder(*left)
+    parts: dict[str, Any] = {"workers": workers, "recorder": recorder}
     Finale(progress=Progress(quiet=True), **parts).play([finalist(trial) for trial in trials], room)
-    return recorder.told, ["".join(each.trial for each in job.arguments[0]) for job in crew.jobs]
+    return recorder.told, ["".join(each.trial for each in call.arguments[0]) for call in workers.calls]
 
 
 @pytest.mark.parametrize(

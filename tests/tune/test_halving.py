@@ -8,7 +8,7 @@ import pytest
 from bv_search.scan.checks import Check
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.halving import Halving
-from bv_search.tune.rungs import Rungs, plan_rungs
+from bv_search.tune.packing import Rungs, plan_rungs
 
 WINDOWS = 3300
 

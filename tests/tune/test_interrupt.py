@@ -15,8 +15,7 @@ from bv_search.command import Progress
 from bv_search.run.folder import Run
 from bv_search.run.trial import RUNNING
 from bv_search.store.store import Store
-from bv_search.tune.budget import Budget
-from bv_search.tune.interrupt import ANSWER, interruptible
+from bv_search.tune.budget import ANSWER, Budget, interruptible
 from tests.stores import LAYERS
 from tests.tune.conftest import ladder, searched
 

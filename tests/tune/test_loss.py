@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bv_search.command import Progress
-from bv_search.knock import knock_http
+from bv_search.ping import ping_http
 from bv_search.run.folder import Run
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.store.store import Store
@@ -204,7 +204,7 @@ def _wait_for_server(port: int) -> None:
     end = time.monotonic() + 120
     while True:
         try:
-            return knock_http("127.0.0.1", port)
+            return ping_http("127.0.0.1", port)
         except OSError:
             assert time.monotonic() < end, "no server"
             time.sleep(0.2)

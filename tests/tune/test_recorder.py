@@ -10,7 +10,7 @@ import pytest
 from bv_search.run.folder import Run
 from bv_search.run.trial import fold
 from bv_search.scan.checks import Check
-from bv_search.scan.outcome import Outcome
+from bv_search.scan.outcome import SegmentResult
 from bv_search.tune import recorder as module
 from bv_search.tune.recorder import LONGEST_SECONDS, MIRROR_SECONDS, Recorder
 from bv_search.tune.resume import read_past
@@ -51,7 +51,7 @@ def test_what_is_recorded_of_a_head_is_read_again(tmp_path: Path) -> None:
         (5, (), first, False),
         (8, (second,), second, True),
     ):
-        outcome = Outcome(
+        outcome = SegmentResult(
             trial="0001",
             position=position,
             rows=16 * position,

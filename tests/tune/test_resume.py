@@ -8,11 +8,10 @@ import pytest
 from bv_search.scan.checks import Check
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.budget import Budget
-from bv_search.tune.desk import Desk
+from bv_search.tune.dispatcher import Dispatcher
 from bv_search.tune.halving import Halving
-from bv_search.tune.pool import Pool
+from bv_search.tune.packing import Packer, plan_rungs
 from bv_search.tune.resume import Past, read_past, read_round
-from bv_search.tune.rungs import plan_rungs
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.space import parse_space
 from bv_search.tune.trials import teach
@@ -90,12 +89,12 @@ def test_rungs_of_the_ladder_are_known_as_such() -> None:
 
 
 def recalled(*events: dict[str, Any]) -> Halving:
-    """What a desk knows of earlier sessions."""
+    """What a dispatcher knows of earlier sessions."""
     halving, none = Halving(RUNGS, spared=["probe-all"]), SimpleNamespace()
-    parts: dict[str, Any] = dict.fromkeys(("crew", "recorder", "progress"), none)
-    desk = Desk(pool=Pool(RUNGS, 8), halving=halving, total=0, budget=Budget(None), **parts)
+    parts: dict[str, Any] = dict.fromkeys(("workers", "recorder", "progress"), none)
+    dispatcher = Dispatcher(packer=Packer(RUNGS, 8), halving=halving, total=0, budget=Budget(None), **parts)
     for past in read_past(events):
-        desk.recall(past)
+        dispatcher.recall(past)
     return halving
 
 

@@ -19,26 +19,27 @@ import torch
 from bv_search.command import Progress, main
 from bv_search.errors import OutputError, RunError, StoreError, UserError
 from bv_search.heads.copies import count_all, load_heads
-from bv_search.model.source import open_model
+from bv_search.model.loading import open_model
 from bv_search.run.folder import Run
 from bv_search.run.predictions import read_predictions
 from bv_search.run.trial import DONE, STOPPED
 from bv_search.scan.checks import Check
 from bv_search.store.store import Store
-from bv_search.tune import crew as crew_module
 from bv_search.tune import session as session_module
 from bv_search.tune.__main__ import COMMAND
 from bv_search.tune.budget import Budget
 from bv_search.tune.config import TuneConfig
-from bv_search.tune.crew import Crew, Job
-from bv_search.tune.desk import Desk
-from bv_search.tune.outcome import describe, to_json
+from bv_search.tune.dispatcher import Dispatcher
+from bv_search.tune.ray import workers as workers_module
+from bv_search.tune.ray.workers import RayWorkers
 from bv_search.tune.resume import Past, read_past
 from bv_search.tune.search import run as search
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.session import doubts_of_learning
 from bv_search.tune.space import parse_space
 from bv_search.tune.study import open_study
+from bv_search.tune.summary import describe, to_json
+from bv_search.tune.workers import Call
 from tests.hunter import killing
 from tests.stores import LAYERS, make_class_store, make_span_store
 from tests.tune.conftest import ended_alike, finished, ladder, searched
@@ -131,7 +132,7 @@ def test_a_run_goes_on_from_its_journal(small_space: str, class_store: Store, tm
     assert resumed.study.trials == 6
     judged = [len(record.curve) for record in searched(resumed)]
     assert judged == [1] * 6, "the scheduler of a run is the one that it was begun with: no rungs"
-    assert len(ladder(resumed)) == LAYERS + 2, "the ladder is climbed once"
+    assert len(ladder(resumed)) == LAYERS + 2, "the ladder is solved once"
 
 
 @pytest.mark.parametrize(("lines", "folds"), [(13, 1), (27, 3)])
@@ -384,7 +385,11 @@ def test_a_search_of_which_nothing_is_left_says_what_to_do(
     """Nor the ladder, whose rungs no worker can solve."""
     space = tmp_path / "wild.yaml"
     space.write_text("space: {head: {kind: adapter, size: {choice: [2, 4]}}, learning_rate: 1.0e+30}")
-    monkeypatch.setattr(Desk, "climb", lambda desk, rungs: [desk.fail(rung.trial, "a bug") for rung in rungs])
+    monkeypatch.setattr(
+        Dispatcher,
+        "solve_ladder",
+        lambda ours, rungs: [ours.fail(rung.trial, "a bug") for rung in rungs],
+    )
 
     run = search(ask(str(space), class_store, tmp_path, trials=2, searcher="random"), QUIET)
 
@@ -484,13 +489,15 @@ def test_heads_train_and_are_scored_on_every_worker(
     small_space: str, class_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_once: Counter[str] = Counter()
-    submit = Crew.submit
+    submit = RayWorkers.submit
 
-    def count(crew: Crew, job: Job) -> None:
-        submit(crew, job)
-        at_once[job.method] = max(at_once[job.method], sum(j.method == job.method for j in crew.running))
+    def count(workers: RayWorkers, call: Call) -> None:
+        submit(workers, call)
+        at_once[call.method] = max(
+            at_once[call.method], sum(c.method == call.method for c in workers.running)
+        )
 
-    monkeypatch.setattr(Crew, "submit", count)
+    monkeypatch.setattr(RayWorkers, "submit", count)
     run = search(ask(small_space, class_store, tmp_path, workers=2, scheduler="none"), QUIET)
 
     assert len(finished(run)) == 6
@@ -504,7 +511,7 @@ def test_a_search_that_waits_for_the_cluster_says_so(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(crew_module, "PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(workers_module, "PATIENCE_SECONDS", 0.0)
     search(ask(small_space, class_store, tmp_path, trials=1), Progress(quiet=False))
     assert re.search(r"waiting for 1 scan worker\(s\) of [\d.]+ cpus each", capsys.readouterr().err)
 

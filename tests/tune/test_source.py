@@ -17,12 +17,12 @@ from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.errors import EncoderError, StoreError
 from bv_search.extract import extraction
 from bv_search.extract.config import ExtractConfig
-from bv_search.model.source import open_model
+from bv_search.model.loading import open_model
 from bv_search.predict import predict
 from bv_search.predict.predict import PredictConfig
 from bv_search.run.folder import Run
-from bv_search.scan.ground import head_shape
 from bv_search.scan.ladder import rungs_of
+from bv_search.scan.store_view import head_shape
 from bv_search.source import AUTO, LIVE, STORE
 from bv_search.source.channels import Channels
 from bv_search.source.choice import Rates, choose_source, compare_sources
@@ -30,8 +30,8 @@ from bv_search.store.layout import BlockLimits
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.dry_run import dry_run
-from bv_search.tune.outcome import to_json
 from bv_search.tune.search import run as search
+from bv_search.tune.summary import to_json
 from tests.tune.conftest import finished, ladder
 
 pytestmark = pytest.mark.usefixtures("ray_cluster")

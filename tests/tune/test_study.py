@@ -11,7 +11,7 @@ from bv_search.errors import RunError, UserError
 from bv_search.run.roles import encoder_logits
 from bv_search.run.study import FRONT, Study
 from bv_search.scan import folds as folds_module
-from bv_search.scan.ground import learned_split
+from bv_search.scan.store_view import learned_split
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tasks.window import SCORING
@@ -43,7 +43,7 @@ def resume(begun: OpenStudy, **said: Any) -> OpenStudy:
 def test_a_resumed_run_is_as_it_was_begun(begun: OpenStudy) -> None:
     resumed = resume(begun)
     assert resumed.run.study == begun.run.study
-    assert resumed.space.source == begun.space.source
+    assert resumed.space.document == begun.space.document
 
 
 def test_what_is_said_again_may_be_what_was_said(begun: OpenStudy, space: str) -> None:

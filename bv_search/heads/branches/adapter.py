@@ -72,6 +72,9 @@ class SharedAdapter(_Adapter):
         nn.init.zeros_(self.bias_A)
         self._initialise_dense(generator)
 
+    def work(self) -> int:
+        return len(self.dense_LAC) * self.down_HA.numel() + self.dense_LAC.numel()
+
     def stem(self) -> tuple[Tensor, Tensor]:
         return self.down_HA[None], self.bias_A[None]
 

@@ -49,13 +49,13 @@ class Attention(Reader):
         return tokens * (4 * queries + (2 * width if self.dropout else 3 * queries * outputs))
 
     @classmethod
-    def columns(cls, branches: Sequence[Self]) -> Columns:
+    def columns(cls, branches: Sequence[Self], *, dropping: bool) -> Columns:
         """Of each branch: the queries, then the dense layers behind them."""
-        wanted_KHX = torch.stack([branch._wanted_HX() for branch in branches])
+        wanted_KHX = torch.stack([branch._wanted_HX(dropping=dropping) for branch in branches])
         return Columns(added_LHX=mix_dense([branch.mix for branch in branches], wanted_KHX))
 
-    def _wanted_HX(self) -> Tensor:
-        if self.dropout is not None:
+    def _wanted_HX(self, *, dropping: bool) -> Tensor:
+        if dropping:
             return self.query_MH.t()
         return torch.cat([self.query_MH.t(), self.dense_MHC.transpose(0, 1).flatten(1)], dim=1)
 
@@ -65,11 +65,16 @@ class Attention(Reader):
     ) -> list[Tensor]:
         """What each token adds to its window's answer."""
         queries, _, outputs = branches[0].dense_MHC.shape
-        read_TKX = numbers.added_TX.view(hidden_LTH.shape[1], len(branches), -1)
+        read_TKX = _of_branches(branches, numbers)
         shares_TKM = _shares(branches, read_TKX[..., :queries], windows)
-        if branches[0].dropout is None:
-            said_TKMC = read_TKX[..., queries:].reshape(*shares_TKM.shape, outputs)
-            return list((shares_TKM[..., None] * said_TKMC).sum(dim=2).unbind(dim=1))
+        said_TKMC = read_TKX[..., queries:].reshape(*shares_TKM.shape, outputs)
+        return list((shares_TKM[..., None] * said_TKMC).sum(dim=2).unbind(dim=1))
+
+    @classmethod
+    def kept_answers(
+        cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows, step: int
+    ) -> list[Tensor]:
+        shares_TKM = _shares(branches, _of_branches(branches, numbers), windows)
         mixed_KTH = mix_layers([branch.mix for branch in branches], hidden_LTH)
         found = zip(branches, shares_TKM.unbind(dim=1), mixed_KTH, strict=True)
         return [b._drop_and_read(shares_TM, mixed_TH, windows) for b, shares_TM, mixed_TH in found]
@@ -81,6 +86,11 @@ class Attention(Reader):
         pooled_NMH = torch.stack([shares_SM.t() @ mixed_SH for shares_SM, mixed_SH in pairs])
         out_NC = self.drop(pooled_NMH, windows).flatten(1) @ self.dense_MHC.flatten(0, 1)
         return out_NC.new_zeros(len(mixed_TH), out_NC.shape[1]).index_copy(0, windows.firsts_N, out_NC)
+
+
+def _of_branches(branches: Sequence[Attention], numbers: Numbers) -> Tensor:
+    """read_TKX."""
+    return numbers.added_TX.view(len(numbers.added_TX), len(branches), -1)
 
 
 def _shares(branches: Sequence[Attention], scores_TKM: Tensor, windows: Windows) -> Tensor:

@@ -28,8 +28,8 @@ class Branch(nn.Module, ABC):
         """Numbers that a training step over so many tokens keeps: what its memory is planned by."""
 
     def work(self) -> int:
-        """Features that it makes of a token, each of one layer: what lanes are shared out by."""
-        return self.kept(1)
+        """Multiplications for a token: what lanes are shared out by."""
+        return sum(parameter.numel() for parameter in self.parameters())
 
     @abstractmethod
     def initialise(self, generator: Generator) -> None:
@@ -49,12 +49,6 @@ class Branch(nn.Module, ABC):
         if self.dropout is None or windows.step is None:
             return features
         return self.dropout(features, windows.step, part)
-
-    def read_kept(self, features_TF: Tensor, dense_FC: Tensor, windows: Windows, part: int = 0) -> Tensor:
-        """out_TC of the dense layer on what it sees of the features."""
-        if self.dropout is None or windows.step is None:
-            return features_TF @ dense_FC
-        return self.dropout.read(features_TF, dense_FC, windows.step, part)
 
     def mask(self, shape: Sequence[int], windows: Windows) -> Tensor | None:
         """What features will be multiplied with, before there are any; None while scoring."""

@@ -35,6 +35,10 @@ class FlatAdapter(Branch):
         _, layers, size, _ = self.dense_PLAC.shape
         return 5 * tokens * layers * size
 
+    def work(self) -> int:
+        _, layers, size, outputs = self.dense_PLAC.shape
+        return layers * (self.down_HA.numel() + size * outputs)
+
     @classmethod
     def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:
         layers, tokens, width = hidden_LTH.shape

@@ -12,6 +12,7 @@ from torch import Generator, Tensor, nn
 
 from bv_search.heads.branches.branch import glorot
 from bv_search.heads.branches.columns import Columns, Numbers
+from bv_search.heads.branches.kept import Reading, read_kept
 from bv_search.heads.branches.mix import Mix, stack_mixes
 from bv_search.heads.branches.reader import Reader
 from bv_search.heads.branches.windows import Windows
@@ -40,16 +41,16 @@ class GatedPooled(Reader):
         return tokens * layers * (4 + 3 * outputs)
 
     @classmethod
-    def columns(cls, branches: Sequence[Self]) -> Columns:
+    def columns(cls, branches: Sequence[Self], *, dropping: bool) -> Columns:
         """Of each layer, and of each branch: the gate, then the dense layer."""
         layers = len(branches[0].gate_LH)
-        wanted_KLHX = torch.stack([branch._wanted_LHX() for branch in branches])
+        wanted_KLHX = torch.stack([branch._wanted_LHX(dropping=dropping) for branch in branches])
         wanted_LHX = wanted_KLHX.permute(1, 2, 0, 3).flatten(2)
         return Columns(apart_HX=dict(zip(range(layers), wanted_LHX.unbind(), strict=True)))
 
-    def _wanted_LHX(self) -> Tensor:
+    def _wanted_LHX(self, *, dropping: bool) -> Tensor:
         gate_LH1 = self.gate_LH[:, :, None]
-        if self.dropout is not None:
+        if dropping:
             return gate_LH1
         return torch.cat([gate_LH1, self.dense_HC.expand(len(gate_LH1), -1, -1)], dim=2)
 
@@ -57,14 +58,28 @@ class GatedPooled(Reader):
     def answers(
         cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows
     ) -> list[Tensor]:
-        layers = range(len(hidden_LTH))
-        read_LTX = torch.stack([numbers.apart_TX[layer] for layer in layers])
-        read_LTKX = read_LTX.view(*read_LTX.shape[:2], len(branches), -1)
-        bias_LK = torch.stack([branch.bias_L for branch in branches], dim=1)
-        mixes_LK = stack_mixes([branch.mix for branch in branches], hidden_LTH).t()
-        shares_LTK = torch.sigmoid(read_LTKX[..., 0] + bias_LK[:, None]) * mixes_LK[:, None]
-        if branches[0].dropout is None:
-            return list((shares_LTK[..., None] * read_LTKX[..., 1:]).sum(dim=0).unbind(dim=1))
+        read_LTKX = _of_branches(branches, numbers)
+        shares_LTK = _shares(branches, read_LTKX[..., 0])
+        return list((shares_LTK[..., None] * read_LTKX[..., 1:]).sum(dim=0).unbind(dim=1))
+
+    @classmethod
+    def kept_answers(
+        cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows, step: int
+    ) -> list[Tensor]:
+        shares_LTK = _shares(branches, _of_branches(branches, numbers)[..., 0])
         pooled_KTH = torch.einsum("ltk,lth->kth", shares_LTK, hidden_LTH)
-        pairs = zip(branches, pooled_KTH, strict=True)
-        return [b.read_kept(pooled_TH, b.dense_HC, windows) for b, pooled_TH in pairs]
+        readings = [Reading.at((k, 0), b.dense_HC, b.dropout) for k, b in enumerate(branches)]
+        return read_kept(pooled_KTH, readings, step)
+
+
+def _of_branches(branches: Sequence[GatedPooled], numbers: Numbers) -> Tensor:
+    """read_LTKX."""
+    read_LTX = torch.stack([numbers.apart_TX[layer] for layer in range(len(branches[0].gate_LH))])
+    return read_LTX.view(*read_LTX.shape[:2], len(branches), -1)
+
+
+def _shares(branches: Sequence[GatedPooled], scores_LTK: Tensor) -> Tensor:
+    """shares_LTK: what a gate lets through of a layer, times its weight in the mix."""
+    bias_LK = torch.stack([branch.bias_L for branch in branches], dim=1)
+    mixes_LK = stack_mixes([branch.mix for branch in branches], scores_LTK).t()
+    return torch.sigmoid(scores_LTK + bias_LK[:, None]) * mixes_LK[:, None]

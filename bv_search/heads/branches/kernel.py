@@ -67,6 +67,21 @@ def _shifted_exponent(_context: Any, builder: Any, _signature: Any, arguments: A
     return builder.bitcast(builder.shl(biased, ir.Constant(word, 23)), ir.FloatType())
 
 
+@intrinsic  # type: ignore[untyped-decorator]
+def _as_stored(_typing: Any, stored: Any) -> Any:
+    """A float32 as it is, or of a bfloat16's bits, which are the upper half of its."""
+
+    def same(_context: Any, _builder: Any, _signature: Any, arguments: Any) -> Any:
+        return arguments[0]
+
+    def widened(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        word = ir.IntType(32)
+        upper = builder.shl(builder.zext(arguments[0], word), ir.Constant(word, 16))
+        return builder.bitcast(upper, ir.FloatType())
+
+    return types.float32(stored), same if stored == types.float32 else widened
+
+
 _floor, _absolute = _of_llvm("llvm.floor"), _of_llvm("llvm.fabs")
 _power_of_two = _operation(_shifted_exponent)  # of a whole number
 
@@ -153,6 +168,12 @@ def _multiply(x_N: Any, y_N: Any) -> None:
 
 
 @compiled
+def _multiply_by_stored(x_N: Any, stored_N: Any) -> None:
+    for n in range(len(x_N)):
+        x_N[n] *= _as_stored(stored_N[n])
+
+
+@compiled
 def _add(sum_N: Any, y_N: Any) -> None:
     for n in range(len(sum_N)):
         sum_N[n] += y_N[n]
@@ -221,39 +242,56 @@ def learn(
 
 
 @compiled
-def read_kept(x_RX: Any, start: Any, drawing: Any, dense_CF: Any, out_RC: Any) -> None:
-    """Set the outputs of a dense layer on what dropout leaves of x_RX[:, start : start + F]."""
-    outputs, width = dense_CF.shape
-    kept_F = np.empty(width, np.float32)
-    for row in range(len(x_RX)):
-        _draw_row(kept_F, row, drawing)
-        _multiply(kept_F, x_RX[row, start : start + width])
-        for c in range(outputs):
-            out_RC[row, c] = _dot(kept_F, dense_CF[c])
+def read_kept(x_MRX: Any, readings: Any, drawings: Any, dense_CN: Any, out_KRC: Any) -> None:
+    """Set the outputs of several dense layers, each on what dropout leaves of its features.
+
+    A reading says which of the M inputs, where in a row its features begin, and which columns of dense_CN
+    are its layer's.
+    """
+    low, high, threshold, scale = drawings
+    kept_N = np.empty(dense_CN.shape[1], np.float32)
+    for k in range(len(readings)):
+        m, start, first, stop = readings[k]
+        kept_F, drawing = kept_N[: stop - first], (low[k], high[k], threshold[k], scale[k])
+        for row in range(x_MRX.shape[1]):
+            _draw_row(kept_F, row, drawing)
+            _multiply_by_stored(kept_F, x_MRX[m, row, start : start + len(kept_F)])
+            for c in range(len(dense_CN)):
+                out_KRC[k, row, c] = _dot(kept_F, dense_CN[c, first:stop])
 
 
 @compiled
-def learn_kept(x_RX: Any, start: Any, drawing: Any, grad_RC: Any, grad_dense_CF: Any) -> None:
-    """Add to the gradient of that dense layer. Rows without one, as of a copy's own fold, cost nothing."""
-    outputs, width = grad_dense_CF.shape
-    kept_F = np.empty(width, np.float32)
-    for row in range(len(x_RX)):
-        if not grad_RC[row].any():
-            continue
-        _draw_row(kept_F, row, drawing)
-        _multiply(kept_F, x_RX[row, start : start + width])
-        for c in range(outputs):
-            _add_times(grad_dense_CF[c], grad_RC[row, c], kept_F)
+def learn_kept(x_MRX: Any, readings: Any, drawings: Any, grad_KRC: Any, grad_dense_CN: Any) -> None:
+    """Add to the gradients of those dense layers. Rows without one, as of a copy's own fold, cost nothing."""
+    low, high, threshold, scale = drawings
+    kept_N = np.empty(grad_dense_CN.shape[1], np.float32)
+    for k in range(len(readings)):
+        m, start, first, stop = readings[k]
+        kept_F, drawing = kept_N[: stop - first], (low[k], high[k], threshold[k], scale[k])
+        for row in range(x_MRX.shape[1]):
+            if not grad_KRC[k, row].any():
+                continue
+            _draw_row(kept_F, row, drawing)
+            _multiply_by_stored(kept_F, x_MRX[m, row, start : start + len(kept_F)])
+            for c in range(len(grad_dense_CN)):
+                _add_times(grad_dense_CN[c, first:stop], grad_KRC[k, row, c], kept_F)
 
 
 @compiled
-def keep_gradient(drawing: Any, dense_CF: Any, grad_RC: Any, grad_RF: Any) -> None:
-    """Set the gradient of the features."""
-    outputs, width = dense_CF.shape
-    grad_F = np.empty(width, np.float32)
-    for row in range(len(grad_RC)):
-        grad_F[:] = ZERO
-        for c in range(outputs):
-            _add_times(grad_F, grad_RC[row, c], dense_CF[c])
-        _draw_row(grad_RF[row], row, drawing)
-        _multiply(grad_RF[row], grad_F)
+def pass_kept(readings: Any, drawings: Any, dense_CN: Any, grad_KRC: Any, grad_MRX: Any) -> None:
+    """Add to the gradient of the features."""
+    low, high, threshold, scale = drawings
+    whole_N, kept_N = np.empty(dense_CN.shape[1], np.float32), np.empty(dense_CN.shape[1], np.float32)
+    for k in range(len(readings)):
+        m, start, first, stop = readings[k]
+        grad_F, kept_F = whole_N[: stop - first], kept_N[: stop - first]
+        drawing = (low[k], high[k], threshold[k], scale[k])
+        for row in range(grad_MRX.shape[1]):
+            if not grad_KRC[k, row].any():
+                continue
+            grad_F[:] = ZERO
+            for c in range(len(dense_CN)):
+                _add_times(grad_F, grad_KRC[k, row, c], dense_CN[c, first:stop])
+            _draw_row(kept_F, row, drawing)
+            _multiply(grad_F, kept_F)
+            _add(grad_MRX[m, row, start : start + len(grad_F)], grad_F)

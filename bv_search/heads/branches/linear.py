@@ -1,6 +1,7 @@
 """Channels straight into the dense layer: a linear head, or the skip connection of another."""
 
 from collections.abc import Hashable, Sequence
+from itertools import chain
 from typing import Self
 
 import torch
@@ -8,6 +9,7 @@ from torch import Generator, Tensor, nn
 
 from bv_search.heads.branches.branch import glorot
 from bv_search.heads.branches.columns import Columns, Numbers
+from bv_search.heads.branches.kept import Reading, lay_out, read_kept
 from bv_search.heads.branches.reader import Reader
 from bv_search.heads.branches.windows import Windows
 
@@ -32,8 +34,8 @@ class Channel(Reader):
         return tokens * 2 * self.dense_HC.shape[1]
 
     @classmethod
-    def columns(cls, branches: Sequence[Self]) -> Columns:
-        if branches[0].dropout is not None:
+    def columns(cls, branches: Sequence[Self], *, dropping: bool) -> Columns:
+        if dropping:
             return Columns()
         side_by_side_HX = torch.cat([branch.dense_HC for branch in branches], dim=1)
         return Columns(apart_HX={branches[0].channel: side_by_side_HX})
@@ -43,9 +45,15 @@ class Channel(Reader):
         cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows
     ) -> list[Tensor]:
         channel, outputs = branches[0].channel, branches[0].dense_HC.shape[1]
-        if branches[0].dropout is None:
-            return list(torch.split(numbers.apart_TX[channel], outputs, dim=1))
-        return [b.read_kept(hidden_LTH[channel], b.dense_HC, windows) for b in branches]
+        return list(torch.split(numbers.apart_TX[channel], outputs, dim=1))
+
+    @classmethod
+    def kept_answers(
+        cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows, step: int
+    ) -> list[Tensor]:
+        x_MTX, places = lay_out(hidden_LTH)
+        place = places[branches[0].channel]
+        return read_kept(x_MTX, [Reading.at(place, b.dense_HC, b.dropout) for b in branches], step)
 
 
 class AllChannels(Reader):
@@ -64,8 +72,8 @@ class AllChannels(Reader):
         return tokens * outputs * (2 + layers if self.dropout else 2)
 
     @classmethod
-    def columns(cls, branches: Sequence[Self]) -> Columns:
-        if branches[0].dropout is not None:
+    def columns(cls, branches: Sequence[Self], *, dropping: bool) -> Columns:
+        if dropping:
             return Columns()
         return Columns(added_LHX=torch.cat([branch.dense_LHC for branch in branches], dim=2))
 
@@ -73,11 +81,18 @@ class AllChannels(Reader):
     def answers(
         cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows
     ) -> list[Tensor]:
-        if branches[0].dropout is None:
-            return list(torch.split(numbers.added_TX, branches[0].dense_LHC.shape[2], dim=1))
-        return [branch._read_layers(hidden_LTH, windows) for branch in branches]
+        return list(torch.split(numbers.added_TX, branches[0].dense_LHC.shape[2], dim=1))
 
-    def _read_layers(self, hidden_LTH: Tensor, windows: Windows) -> Tensor:
-        layers = zip(hidden_LTH, self.dense_LHC, strict=True)
-        read = [self.read_kept(x_TH, dense_HC, windows, part) for part, (x_TH, dense_HC) in enumerate(layers)]
-        return torch.stack(read).sum(dim=0)
+    @classmethod
+    def kept_answers(
+        cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows, step: int
+    ) -> list[Tensor]:
+        x_MTX, places = lay_out(hidden_LTH)
+        of_branches = [
+            [Reading.at(place, dense_HC, b.dropout, layer) for layer, (place, dense_HC) in enumerate(layers)]
+            for b in branches
+            for layers in [zip(places, b.dense_LHC, strict=True)]
+        ]
+        read = read_kept(x_MTX, list(chain.from_iterable(of_branches)), step)
+        out_KTC = torch.stack(read).view(len(branches), len(places), *read[0].shape).sum(dim=1)
+        return list(out_KTC.unbind())

@@ -3,7 +3,8 @@
 The hidden layers of all heads are one product; behind it each has its own.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Self
 
 import torch
@@ -12,6 +13,7 @@ from torch.nn import functional
 
 from bv_search.heads.branches.branch import glorot
 from bv_search.heads.branches.columns import Columns, Numbers
+from bv_search.heads.branches.kept import Reading, read_kept
 from bv_search.heads.branches.reader import Reader
 from bv_search.heads.branches.windows import Windows
 
@@ -23,10 +25,6 @@ class Mlp(Reader):
         self.bias_A = nn.Parameter(torch.zeros(size))
         self.dense_AC = nn.Parameter(torch.empty(size, outputs))
 
-    @property
-    def stack_key(self) -> Hashable:
-        return type(self)
-
     def initialise(self, generator: Generator) -> None:
         layers, width, size = self.down_LHA.shape
         glorot(self.down_LHA, generator, fan_in=layers * width, fan_out=size)
@@ -36,20 +34,31 @@ class Mlp(Reader):
     def kept(self, tokens: int) -> int:
         return tokens * len(self.bias_A) * (5 if self.dropout else 3)
 
-    def work(self) -> int:
-        layers, _, size = self.down_LHA.shape
-        return layers * size
-
     @classmethod
-    def columns(cls, branches: Sequence[Self]) -> Columns:
+    def columns(cls, branches: Sequence[Self], *, dropping: bool) -> Columns:
         return Columns(added_LHX=torch.cat([branch.down_LHA for branch in branches], dim=2))
 
     @classmethod
     def answers(
         cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows
     ) -> list[Tensor]:
-        bias_X = torch.cat([branch.bias_A for branch in branches])
-        features_TX = functional.gelu(numbers.added_TX + bias_X)
+        features_TX = _features(branches, numbers)
         parts_TA = torch.split(features_TX, [len(branch.bias_A) for branch in branches], dim=1)
         pairs = zip(branches, parts_TA, strict=True)
-        return [b.read_kept(features_TA, b.dense_AC, windows) for b, features_TA in pairs]
+        return [features_TA @ b.dense_AC for b, features_TA in pairs]
+
+    @classmethod
+    def kept_answers(
+        cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows, step: int
+    ) -> list[Tensor]:
+        starts = accumulate((len(branch.bias_A) for branch in branches), initial=0)
+        readings = [
+            Reading.at((0, start), b.dense_AC, b.dropout) for start, b in zip(starts, branches, strict=False)
+        ]
+        return read_kept(_features(branches, numbers)[None], readings, step)
+
+
+def _features(branches: Sequence[Mlp], numbers: Numbers) -> Tensor:
+    """features_TX of all, side by side."""
+    bias_X = torch.cat([branch.bias_A for branch in branches])
+    return functional.gelu(numbers.added_TX + bias_X)

@@ -13,6 +13,7 @@ from torch import Generator, Tensor, nn
 
 from bv_search.heads.branches.branch import glorot
 from bv_search.heads.branches.columns import Columns, Numbers
+from bv_search.heads.branches.kept import Reading, read_kept
 from bv_search.heads.branches.mix import Mix, Mixes, mix_dense, mix_layers
 from bv_search.heads.branches.reader import Reader
 from bv_search.heads.branches.windows import Windows
@@ -34,8 +35,8 @@ class Pooled(Reader):
         return tokens * (4 * outputs + (2 * width if self.dropout else 0))
 
     @classmethod
-    def columns(cls, branches: Sequence[Self]) -> Columns:
-        if branches[0].dropout is not None:
+    def columns(cls, branches: Sequence[Self], *, dropping: bool) -> Columns:
+        if dropping:
             return Columns()
         dense_KHC = torch.stack([branch.dense_HC for branch in branches])
         return Columns(added_LHX=mix_dense([branch.mix for branch in branches], dense_KHC))
@@ -44,9 +45,13 @@ class Pooled(Reader):
     def answers(
         cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows
     ) -> list[Tensor]:
-        if branches[0].dropout is None:
-            return list(torch.split(numbers.added_TX, branches[0].dense_HC.shape[1], dim=1))
+        return list(torch.split(numbers.added_TX, branches[0].dense_HC.shape[1], dim=1))
+
+    @classmethod
+    def kept_answers(
+        cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows, step: int
+    ) -> list[Tensor]:
         mixes = Mixes.of([branch.mix for branch in branches])
         pooled_MTH = mix_layers(mixes.distinct, hidden_LTH)
         pairs = zip(branches, mixes.of_head, strict=True)
-        return [b.read_kept(pooled_MTH[mix], b.dense_HC, windows) for b, mix in pairs]
+        return read_kept(pooled_MTH, [Reading.at((mix, 0), b.dense_HC, b.dropout) for b, mix in pairs], step)

@@ -28,7 +28,7 @@ class Reader(Branch):
 
     @classmethod
     @abstractmethod
-    def columns(cls, branches: Sequence[Self]) -> Columns:
+    def columns(cls, branches: Sequence[Self], *, dropping: bool) -> Columns:
         """What all of them want of every token."""
 
     @classmethod
@@ -36,18 +36,39 @@ class Reader(Branch):
     def answers(
         cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows
     ) -> list[Tensor]:
-        """out_TC of every branch. Dropout needs the features themselves, so it looks at the hidden states."""
+        """out_TC of every branch, where none drops features."""
+
+    @classmethod
+    @abstractmethod
+    def kept_answers(
+        cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows, step: int
+    ) -> list[Tensor]:
+        """The same where all drop some at this step, each of its own: that takes the features themselves."""
 
     @classmethod
     def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:
         groups = _stacks(branches)
         stacks = [[branches[k] for k in group] for group in groups]
-        read = read_out(hidden_LTH, [type(stack[0]).columns(stack) for stack in stacks])
+        steps = [None if stack[0].dropout is None else windows.step for stack in stacks]
+        wanted = [
+            type(stack[0]).columns(stack, dropping=step is not None)
+            for stack, step in zip(stacks, steps, strict=True)
+        ]
+        read = read_out(hidden_LTH, wanted)
         found = [
-            type(stack[0]).answers(stack, numbers, hidden_LTH, windows)
-            for stack, numbers in zip(stacks, read, strict=True)
+            _answers(stack, numbers, hidden_LTH, windows, step)
+            for stack, numbers, step in zip(stacks, read, steps, strict=True)
         ]
         return in_order(groups, found)
+
+
+def _answers(
+    stack: Sequence[Reader], numbers: Numbers, hidden_LTH: Tensor, windows: Windows, step: int | None
+) -> list[Tensor]:
+    kind = type(stack[0])
+    if step is None:
+        return kind.answers(stack, numbers, hidden_LTH, windows)
+    return kind.kept_answers(stack, numbers, hidden_LTH, windows, step)
 
 
 def _stacks(branches: Sequence[Reader]) -> list[list[int]]:

@@ -1,6 +1,6 @@
 """Convolutional heads whose sizes follow from few numbers.
 
-The source work published their shares of BERT-large's parameters, not their shapes. Defaults stand near those
+The paper published their shares of BERT-large's parameters, not their shapes. Defaults stand near those
 (`published.py`), for a span head: `tune --space paper-span --dry-run --shape 25x1024` prints both.
 """
 

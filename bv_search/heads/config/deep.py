@@ -27,7 +27,7 @@ class InceptionHead(HeadConfig):
     pooling: Pooling = "learned"
     size: int = 386  # outputs of the adapter
     channels: int = 321  # of each of a block's four branches
-    keep_length: bool = True  # false: each block halves the tokens, as in the source work, where that failed
+    keep_length: bool = True  # false: each block halves the tokens, as in the paper, where that failed
 
     @property
     def architecture(self) -> str:

@@ -1,4 +1,4 @@
-"""What the source work published of its span heads: percent of BERT-large's parameters, on 25x1024."""
+"""What the paper published of its span heads: percent of BERT-large's parameters, on 25x1024."""
 
 from bv_search.heads.config.adapters import AdapterHead, PooledAdapterHead, TwoAdaptersHead
 from bv_search.heads.config.convolutions import CnnHead, NgramHead

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from bv_search.tune.searchers.draw import draw_at_random
-from bv_search.tune.searchers.searcher import Searcher
+from bv_search.tune.searchers.searcher import Searcher, draw_at_random
 from bv_search.tune.space import Draws
 
 

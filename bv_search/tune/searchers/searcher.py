@@ -1,11 +1,12 @@
 """The contract of a searcher: ask for a point, tell its score."""
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from bv_search.tune.searchers.draw import draw_at_random
+from bv_search.tune.distribution import Choice, Distribution, LogUniform, RandInt, Value
 from bv_search.tune.space import Draws, Space
 
 LEARNED_DRAWS = 8  # of a model, which are slow, before the next ones are at random
@@ -121,3 +122,18 @@ class Searcher(ABC):
 
 def _is_of_head(path: str) -> bool:
     return path.partition(".")[0] == "head"
+
+
+def draw_at_random(space: Space, rng: np.random.Generator) -> Draws:
+    def pick(path: str, distribution: Distribution) -> Value:
+        match distribution:
+            case Choice(options):
+                return int(rng.integers(len(options)))
+            case RandInt(low, high):
+                return int(rng.integers(low, high))
+            case LogUniform(low, high):
+                return float(math.exp(rng.uniform(math.log(low), math.log(high))))
+            case _:
+                return float(rng.uniform(distribution.low, distribution.high))
+
+    return space.draw(pick)

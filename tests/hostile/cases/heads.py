@@ -154,7 +154,7 @@ MODELS: dict[str, Change] = {
 
 
 def _model(room: Room, change: Change) -> list[str]:
-    from bv_search.model.source import open_model
+    from bv_search.model.loading import open_model
 
     place = open_model(str(room.small.run.path), member="best").save_pretrained(room.place / "model")
     change_json(place / "model.json", change)

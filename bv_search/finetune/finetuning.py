@@ -1,0 +1,64 @@
+"""Fine-tuning from beginning to end: a stage, and its score, at every fraction that was asked for."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from bv_search.command import Progress
+from bv_search.encoder.identity import weights_files
+from bv_search.encoder.location import locate_encoder
+from bv_search.encoder.stage import stage_name
+from bv_search.finetune.config import FinetuneConfig
+from bv_search.finetune.stage_folder import SavedStage, check_output
+from bv_search.tasks.registry import find_task
+
+
+def run(config: FinetuneConfig, progress: Progress) -> list[SavedStage]:
+    """Stages in the order of their fractions; those already there with the same settings are kept."""
+    task = find_task(config.task)
+    check_output(config.out)
+    weights_files(locate_encoder(config.encoder).folder)
+    # torch takes seconds to load, and a mistyped name should not
+    from bv_search.finetune.launch import launch
+
+    stages: list[SavedStage] = []
+    for event in launch(config, task):
+        if isinstance(event, SavedStage):
+            stages.append(event)
+            if not event.kept:
+                progress.say(f"stage {stage_name(event.stage.fraction)} is written to {event.path}")
+        elif event.stays:
+            progress.say(event.text)
+        else:
+            progress.update(event.text)
+    return sorted(stages, key=lambda saved: saved.stage.fraction)
+
+
+def describe(saved: SavedStage) -> str:
+    """One line on a stage: its score on report, with the interval."""
+    stage = saved.stage
+    name = f"stage {stage_name(stage.fraction):>4}"
+    if not stage.metrics or stage.interval is None:
+        return f"{name}  never fine-tuned, no predictions of its own  {saved.path}"
+    low, high = stage.interval
+    figures = ", ".join(
+        f"{key} {value:.3f}" for key, value in stage.metrics["report"].items() if key != "score"
+    )
+    score = f"report {stage.metrics['report']['score']:.3f} [{low:.3f}, {high:.3f}]"
+    return f"{name}  {score}  ({figures})  {stage.seconds:.0f} s  {saved.path}"
+
+
+def to_json(stages: Sequence[SavedStage]) -> dict[str, Any]:
+    return {"stages": [_entry(saved) for saved in stages]}
+
+
+def _entry(saved: SavedStage) -> dict[str, Any]:
+    stage = saved.stage
+    return {
+        "fraction": stage.fraction,
+        "path": str(saved.path),
+        "metrics": stage.metrics.get("report", {}),
+        "select_metrics": stage.metrics.get("select", {}),
+        "interval": stage.interval,
+        "seconds": stage.seconds,
+        "kept": saved.kept,
+    }

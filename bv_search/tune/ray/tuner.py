@@ -1,0 +1,67 @@
+"""Ray Tune runs the trials, and leaves the heads to the dispatcher."""
+
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+from ray import tune
+
+from bv_search.tune.budget import Budget
+from bv_search.tune.packing import TRIAL
+from bv_search.tune.ray.scheduler import RayScheduler
+from bv_search.tune.ray.searcher import RaySearcher
+from bv_search.tune.ray.trainable import ThinTrial
+
+TUNE_SETTINGS = {
+    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # parked trials report no score
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # the journal and MLflow log
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",  # an interrupt is the command's to answer
+    "TUNE_MAX_PENDING_TRIALS_PG": "8",  # the searcher admits trials, not Tune
+    "RAY_AIR_NEW_OUTPUT": "0",
+}
+
+
+class _BudgetStopper(tune.Stopper):
+    """Tune asks it whether to go on."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Tune pickles what it is given, to restore it later; a run resumes from its journal instead."""
+        return {}
+
+    def __call__(self, trial_id: str, result: dict[str, Any]) -> bool:
+        """No trial is stopped for itself."""
+        return False
+
+    def stop_all(self) -> bool:
+        return self._budget.is_spent
+
+
+def run_trials(budget: Budget, searcher: RaySearcher, scheduler: RayScheduler, storage: Path) -> None:
+    """By Ray Tune, until no more are suggested or the budget is spent."""
+    os.environ.update(TUNE_SETTINGS)
+    # a trial's process that dies costs nothing: Ray would tell of it with a traceback
+    logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
+    trainable = tune.with_resources(ThinTrial, tune.PlacementGroupFactory([{"CPU": 0.01}]))
+    tuner = tune.Tuner(
+        trainable,
+        tune_config=tune.TuneConfig(
+            search_alg=searcher,
+            scheduler=scheduler,
+            num_samples=-1,
+            reuse_actors=True,
+            trial_name_creator=_trial_name,
+            trial_dirname_creator=_trial_name,
+        ),
+        run_config=tune.RunConfig(
+            name="tune", storage_path=str(storage.resolve()), stop=_BudgetStopper(budget), verbose=0
+        ),
+    )
+    tuner.fit()
+
+
+def _trial_name(trial: Any) -> str:
+    return f"trial-{trial.config[TRIAL]}"

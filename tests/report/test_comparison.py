@@ -1,0 +1,44 @@
+"""Runs side by side: the same figures as in each one's own report."""
+
+from pathlib import Path
+
+from bv_search.command import Progress
+from bv_search.model.standings import BEST, ENSEMBLE
+from bv_search.report.comparison import COLUMNS, table_of, write_together
+from bv_search.report.facts import gather
+from bv_search.report.report import ReportConfig
+from bv_search.report.report import run as report
+from bv_search.run import Run
+
+
+def test_the_table_says_what_the_report_says(run: Run) -> None:
+    facts = gather(run)
+    head, _, row, *rest = [line.strip("| ").split(" | ") for line in table_of([facts]).splitlines()]
+    said = dict(zip(head, row, strict=True))
+    best = facts.standing(BEST)
+    assert best is not None
+    low, high = best.interval
+    assert tuple(head) == COLUMNS
+    assert said["task, epochs"] == "squad2-span, 1"
+    assert said["best head, parameters"] == (f"{best.score:.3f} [{low:.3f}, {high:.3f}], {best.parameters:,}")
+    assert best.delta is not None
+    assert said["head and encoder"] == best.delta.word
+    assert (said["ensemble"] == "–") == (facts.standing(ENSEMBLE) is None)
+    assert not rest
+
+
+def test_every_run_has_its_row_and_its_name_in_the_chart(run: Run, tmp_path: Path) -> None:
+    facts = gather(run)
+    table, chart = write_together([facts, facts], tmp_path / "docs")
+    assert len(table.read_text().splitlines()) == 4
+    text = chart.read_text()
+    assert text.count(f">{run.study.name}</text>") == 2
+    assert "currentColor" not in text
+
+
+def test_a_report_writes_them_where_it_is_told_to(run: Run, tmp_path: Path) -> None:
+    config = ReportConfig(runs=(str(run.path),), mlflow=False, together=str(tmp_path / "docs"))
+    said = report(config, Progress(quiet=True))
+    assert sorted(path.name for path in (tmp_path / "docs").iterdir()) == ["results.md", "results.svg"]
+    assert said.to_json()["together"] == [str(path) for path in said.together]
+    assert str(tmp_path / "docs" / "results.md") in said.text()

@@ -1,0 +1,91 @@
+"""Trials are woken with news of their heads."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from ray.tune.experiment import Trial
+from ray.tune.schedulers import TrialScheduler
+
+from bv_search.tune.packing import FAILURE, GOES_ON, TRIAL
+from bv_search.tune.ray.scheduler import LiveTrials, RayScheduler
+from bv_search.tune.ray.trainable import NEWS
+
+
+class Dispatcher:
+    """News of one round, once."""
+
+    def __init__(self, news: dict[str, Any]) -> None:
+        self._news = news
+
+    def collect(self, *, wait: float | None = 0.0) -> dict[str, Any]:
+        news, self._news = self._news, {}
+        return news
+
+    def dispatch(self, *, all_are_in: bool) -> None:
+        """Nothing waits."""
+
+
+def paused(name: str) -> Any:
+    trial = SimpleNamespace(config={TRIAL: name}, status=Trial.PAUSED)
+    trial.set_config = lambda config: setattr(trial, "config", config)
+    return trial
+
+
+def news_of(score: float, *, goes_on: bool, done: bool = False) -> dict[str, Any]:
+    return {"score": score, "loss": 0.5, "rows": 160, "done": done, GOES_ON: goes_on}
+
+
+def wake_all(news: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """What trials were woken with, and those that Tune lets go on."""
+    parked = {name: paused(name) for name in news}
+    controller: Any = SimpleNamespace(get_live_trials=lambda: list(parked.values()))
+    dispatcher: Any = Dispatcher(news)
+    trials = LiveTrials(capacity=4, live=set(news), parked=set(news), exhausted=True)
+    scheduler = RayScheduler(dispatcher=dispatcher, trials=trials)
+    woken, going = {}, []
+    while trial := scheduler.choose_trial_to_run(controller):
+        name = trial.config[TRIAL]
+        woken[name] = trial.config[NEWS]
+        if woken[name]["done"]:
+            scheduler.on_trial_complete(controller, trial, woken[name])
+            trials.live.discard(name)
+            continue
+        said = scheduler.on_trial_result(controller, trial, woken[name])
+        going += [name] if said == TrialScheduler.CONTINUE else []
+        trials.parked.add(name)
+    assert not trials.news, "all is told once"
+    return woken, going
+
+
+def test_every_trial_of_a_round_hears_what_was_decided() -> None:
+    news: dict[str, Any] = {
+        "worst": news_of(0.1, goes_on=False),
+        "broken": {FAILURE: "a bug", "done": True},
+        "best": news_of(0.9, goes_on=True),
+        "learned": news_of(0.8, goes_on=False, done=True),
+    }
+    assert wake_all(news) == (news, ["best"])
+
+
+def test_a_searcher_hears_of_a_whole_pack_before_it_is_asked_again() -> None:
+    """It was asked once more after each trial of a pack that ended, and knew of those before it alone."""
+    trials = LiveTrials(capacity=2, live={"1", "2"}, parked={"1", "2"}, news={"1": {}, "2": {}})
+    trials.live.discard("1")
+    trials.parked.discard("1")
+    del trials.news["1"]
+    assert trials.has_room
+    assert not trials.admits, "trial 2 has something to tell"
+    del trials.news["2"]
+    assert trials.admits
+
+
+def test_news_of_trials_that_did_not_begin_again_yet_keep_none_from_beginning() -> None:
+    """A resumed run brings news along for trials that it is still to begin."""
+    assert LiveTrials(capacity=2, news={"1": {}}).admits
+
+
+def test_trials_with_news_are_not_still() -> None:
+    trials = LiveTrials(capacity=1, live={"1"}, parked={"1"})
+    assert trials.is_still
+    trials.news["1"] = {}
+    assert not trials.is_still
