@@ -23,6 +23,8 @@ SETTINGS = {
     # short of memory, Ray ends the youngest processes, which fill nothing; the kernel ends the largest
     "RAY_memory_monitor_refresh_ms": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
+    # of a process that dies before it has registered Ray hears by this alone; on a busy machine one takes ten
+    "RAY_worker_register_timeout_seconds": "30",
 }
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray's servers listen on every interface unless the node's own address is 127.0.0.1. Asked for that

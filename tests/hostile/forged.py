@@ -46,6 +46,7 @@ def _place(draw: st.DrawFn, document: list[Json]) -> tuple[Any, Any]:
 
 def _change(draw: st.DrawFn, holder: Any, key: Any, others: st.SearchStrategy[Json]) -> None:
     inside = holder[key]
+    others = others.map(copy.deepcopy)  # what is drawn may be changed in its turn
     how = draw(st.sampled_from(["replace", "replace", "drop", "add", "rename", "repeat"]))
     if how == "add" and isinstance(inside, dict):
         inside[draw(st.text(max_size=8) | others.filter(lambda value: isinstance(value, str)))] = draw(others)

@@ -58,6 +58,8 @@ class Stage:
 
 
 class Mirror:
+    trouble: str | None = None
+
     def guarded(self) -> Any:
         return nullcontext(self)
 
