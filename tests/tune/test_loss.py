@@ -30,7 +30,7 @@ SPACE = """
 space:
   head: {kind: adapter, size: 4}
   learning_rate: {uniform: [0.001, 0.01]}
-  passes: {choice: [300, 600]}
+  passes: {choice: [100, 200]}
 """
 OPTIONS = "--trials 6 --pack 2 --searcher random --folds 1 --finalists 0"
 NOTICED_SECONDS = 40.0  # after a death; a look, the work's patience, and what Ray takes to go
