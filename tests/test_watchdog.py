@@ -14,6 +14,11 @@ from bv_search.watchdog import watchdog
 GONE = BvError("the other one has died", do="start it again")
 
 
+@pytest.fixture(autouse=True)
+def _often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "CHECK_SECONDS", 0.1)
+
+
 def test_work_is_broken_off_where_what_it_waits_for_is_gone() -> None:
     begun, found = time.monotonic(), [None, GONE, None, GONE, GONE]
     with pytest.raises(BvError, match="the other one has died"), watchdog(lambda: found.pop(0), lambda: None):

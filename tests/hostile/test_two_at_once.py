@@ -23,7 +23,7 @@ TIMES = 3  # each pair, by --slow
 
 
 def _predict(room: Room) -> list[str]:
-    return ["predict", str(room.small.run.path), "--member", "0002", "--out", "answers.json", "--overwrite"]
+    return room.asks_predict("answers.json")
 
 
 def _extract(room: Room) -> list[str]:
@@ -32,16 +32,7 @@ def _extract(room: Room) -> list[str]:
 
 
 def _finetune(room: Room) -> list[str]:
-    words = [
-        "finetune",
-        "--task",
-        "squad2-span",
-        "--encoder",
-        str(room.encoder),
-        "--data",
-        str(room.small.data),
-    ]
-    return [*words, "--fractions", "0", "--out", "stages"]
+    return room.asks_finetune("stages", "0")
 
 
 def _ensemble(room: Room) -> list[str]:
