@@ -72,6 +72,8 @@ def _begin() -> None:
             found=error,
             do="name others by HOME and RAY_TMPDIR",
         ) from error
+    except Exception as error:  # one of its processes died on the way up, say: what Ray raises then differs
+        raise BvError("Ray has died", found=error, do="start again") from error
 
 
 @contextmanager

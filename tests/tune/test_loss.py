@@ -82,8 +82,10 @@ class Going:
     def kill(self, part: str, after: int) -> float:
         """One of its processes, once the journal has so many lines."""
         self.until(lambda: len(self.lines) >= after)
-        self.until(lambda: processes_below(self.process.pid, part))
-        os.kill(processes_below(self.process.pid, part)[0], signal.SIGKILL)
+        found: list[int] = []
+        self.until(lambda: found.extend(processes_below(self.process.pid, part)) or found)
+        assert found, "it has ended before"
+        os.kill(found[0], signal.SIGKILL)
         return time.monotonic()
 
     def end(self, seconds: float = WHOLE_SECONDS) -> tuple[int, str]:
