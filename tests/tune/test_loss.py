@@ -83,7 +83,12 @@ class Going:
         """One of its processes, once the journal has so many lines."""
         self.until(lambda: len(self.lines) >= after)
         found: list[int] = []
-        self.until(lambda: found.extend(processes_below(self.process.pid, part)) or found)
+
+        def is_found() -> bool:
+            found[:] = processes_below(self.process.pid, part)
+            return bool(found)
+
+        self.until(is_found)
         assert found, "it has ended before"
         os.kill(found[0], signal.SIGKILL)
         return time.monotonic()
