@@ -3,15 +3,18 @@
 import logging
 import os
 import signal
+import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import current_thread, main_thread
 from typing import Any
 
 from bv_search.command import CALM_THREADS, signals_held
 from bv_search.errors import BvError, UserError
+from bv_search.ping import SECONDS as PING_SECONDS
 from bv_search.ping import ping, ping_grpc
+from bv_search.watchdog import watchdog
 
 SETTINGS = {
     **CALM_THREADS,
@@ -20,6 +23,8 @@ SETTINGS = {
     # short of memory, Ray ends the youngest processes, which fill nothing; the kernel ends the largest
     "RAY_memory_monitor_refresh_ms": "0",
     "RAY_USAGE_STATS_ENABLED": "0",
+    # of a process that dies before it has registered Ray hears by this alone; on a busy machine one takes ten
+    "RAY_worker_register_timeout_seconds": "30",
 }
 LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Ray's servers listen on every interface unless the node's own address is 127.0.0.1. Asked for that
@@ -43,9 +48,14 @@ def ray_session() -> Iterator[None]:
     try:
         with signals_held(), _handlers_kept(), _native_stderr_closed():
             _begin() if alone else _join(os.environ["RAY_ADDRESS"])
-        yield
+        with _silent(), watchdog(_find_gone, _end_processes) as stop_checks:
+            try:
+                yield
+            finally:
+                stop_checks()
+                ray.shutdown()
     finally:
-        ray.shutdown()
+        ray.shutdown()  # also where it was interrupted on its way up
 
 
 def _begin() -> None:
@@ -62,6 +72,8 @@ def _begin() -> None:
             found=error,
             do="name others by HOME and RAY_TMPDIR",
         ) from error
+    except Exception as error:  # one of its processes died on the way up, say: what Ray raises then differs
+        raise BvError("Ray has died", found=error, do="start again") from error
 
 
 @contextmanager
@@ -77,6 +89,45 @@ def _handlers_kept() -> Iterator[None]:
         utils.set_sigterm_handler = theirs
         if current_thread() is main_thread() and ours is not None:
             signal.signal(signal.SIGTERM, ours)  # once more: Ray's C++ side took it unasked
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Ray tells of each process that died, on standard output; whether that matters is for us to say."""
+    from ray._private import worker
+
+    usual, worker.print_to_stdstream = worker.print_to_stdstream, lambda *_, **__: None
+    try:
+        yield
+    finally:
+        worker.print_to_stdstream = usual
+
+
+def _find_gone() -> BvError | None:
+    """The two processes of Ray that all others hang on, one of each machine and one of the cluster."""
+    from ray._private import worker
+
+    node = worker._global_node
+    if node is None:  # a client, which has no node of its own
+        return None
+    try:
+        with socket.socket(socket.AF_UNIX) as local:
+            local.settimeout(PING_SECONDS)
+            local.connect(node.raylet_socket_name)
+        host, _, port = node.gcs_address.rpartition(":")
+        ping(host.strip("[]"), int(port))
+    except OSError as error:
+        return BvError("Ray has died", found=error, do="resume what was going on: what was finished is kept")
+    return None
+
+
+def _end_processes() -> None:
+    """All that began with this one: those of Ray that hear of nothing any more would stay for a minute."""
+    import psutil  # which Ray brings along
+
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
 
 
 def machines() -> list[dict[str, Any]]:

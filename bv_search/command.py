@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import TextIOWrapper
+from pathlib import Path
 from threading import current_thread, main_thread
 from typing import Any, NoReturn, TextIO
 
@@ -28,12 +30,14 @@ CHATTY = ("matplotlib",)  # tell at length of a home that cannot be written, and
 
 
 DENIED = ("permission denied", "choose another place, or have its owner let you in")
+FULL = ("cannot be written: no space is left", "free some, then do it again: what was finished is kept")
 UNUSABLE = {
     errno.EACCES: DENIED,
     errno.EPERM: DENIED,
     errno.ENAMETOOLONG: ("name too long for a disk", "give a shorter one"),
     errno.ELOOP: ("links that lead to each other", "give a path that leads somewhere"),
-    errno.EROFS: ("a disk that is only read", "choose another place"),
+    errno.EROFS: ("cannot be written: the disk is only read", "choose another place"),
+    **dict.fromkeys((errno.ENOSPC, errno.EDQUOT, errno.EFBIG), FULL),
 }
 """Path errors that are the user's to fix, and what to do."""
 
@@ -134,6 +138,7 @@ def main(command: Command, argv: Sequence[str] | None = None) -> int:
     for name, value in CALM_THREADS.items():  # before anything imports torch, which reads it once
         os.environ.setdefault(name, value)
     prepare_streams()
+    provide_home()
     progress = Progress(quiet=False)
     try:
         with terminable():
@@ -180,6 +185,14 @@ def prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - for good
         elif isinstance(stream, TextIOWrapper):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def provide_home() -> None:
+    """Libraries ask for one while they are imported; a container may have neither HOME nor users."""
+    try:
+        Path.home()
+    except RuntimeError:
+        os.environ["HOME"] = tempfile.gettempdir()
 
 
 @contextmanager

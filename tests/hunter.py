@@ -33,6 +33,16 @@ def killing(*titles: str) -> Iterator[list[str]]:
         hunter.join()
 
 
+def processes_below(process: int, *parts: str) -> list[int]:
+    """Those that it began, and that began these, whose command has such a part."""
+    found = {int(path.name): path for path in Path("/proc").glob("[0-9]*")}
+    return [
+        number
+        for number, path in found.items()
+        if number != process and any(part in _title(path) for part in parts) and _is_below(number, process)
+    ]
+
+
 def _title(process: Path) -> str:
     """What a worker of Ray calls itself, such as ray::ScanWorker.segment."""
     try:
@@ -43,10 +53,14 @@ def _title(process: Path) -> str:
 
 def _is_ours(process: int) -> bool:
     """Others may search on this machine too."""
-    while process > 1 and process != os.getpid():
+    return _is_below(process, os.getpid())
+
+
+def _is_below(process: int, other: int) -> bool:
+    while process > 1 and process != other:
         try:
             status = Path(f"/proc/{process}/stat").read_text()
         except OSError:
             return False
         process = int(status.rpartition(")")[2].split()[1])  # the name before it may hold anything
-    return process == os.getpid()
+    return process == other

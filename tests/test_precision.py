@@ -15,7 +15,7 @@ def test_what_is_asked_for_is_not_measured(asked: str, monkeypatch: pytest.Monke
     assert choose_precision(asked, CPU).precision == asked
 
 
-@pytest.mark.parametrize(("gain", "expected"), [(2.0, "bfloat16"), (1.2, "float32"), (0.1, "float32")])
+@pytest.mark.parametrize(("gain", "expected"), [(2.0, "bfloat16"), (1.0, "float32"), (0.1, "float32")])
 def test_16_bits_are_taken_where_they_gain(
     gain: float, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,7 @@ from bv_search.store.layout import MANIFEST
 TASK = "squad2-span"
 EDITION = 1  # to be raised when the same settings come to make other things
 MADE_BY = ("torch", "transformers", "tokenizers")
+MAKING_SECONDS = 900.0  # that another process may take to make the same
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +59,7 @@ def folder_of(settings: DemoSettings) -> Path:
 def provide(settings: DemoSettings, progress: Progress) -> DemoCache:
     """Make what is not there yet. Each part is whole or absent, so an interrupted making goes on."""
     folder = folder_of(settings)
-    with exclusive(folder / ".lock"):
+    with exclusive(folder / ".lock", wait=MAKING_SECONDS):
         data = _data(folder / "data", settings, progress)
         with one_thread():
             encoder = _encoder(folder / "encoder", data, settings, progress)

@@ -85,7 +85,7 @@ class Run:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """One writer at a time: a second one is told who the first is."""
-        with exclusive(self.path / LOCK, wait=False):
+        with exclusive(self.path / LOCK):
             yield
 
     def change_study(self, **changes: Any) -> None:

@@ -13,7 +13,7 @@ import math
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,19 +40,19 @@ class Journal:
         """Write events for good, all or none. One without a time gets one ("at", seconds since 1970)."""
         timed = [{**event, "at": event.get("at", round(time.time(), 3))} for event in events]
         line = _line(timed[0] if len(timed) == 1 else {"events": timed})
-        with self._locked() as handle:
-            end = _cut_torn_tail(handle, self.path)
-            try:
-                _write_at(handle, line, end)
-                os.fsync(handle)
-            except OSError as cause:
-                os.ftruncate(handle, end)
-                raise OutputError(
-                    "cannot be written",
-                    where=self.path,
-                    found=cause.strerror or cause,
-                    do="free space, then resume the run",
-                ) from cause
+        try:
+            with self._locked() as handle:
+                end = _cut_torn_tail(handle, self.path)
+                with _taken_back(handle, end):
+                    _write_at(handle, line, end)
+                    os.fsync(handle)
+        except OSError as cause:
+            raise OutputError(
+                "cannot be written",
+                where=self.path,
+                found=cause.strerror or cause,
+                do="free space, then resume the run",
+            ) from cause
 
     def read(self) -> list[Event]:
         """All events that were written whole."""
@@ -72,6 +72,17 @@ class Journal:
             yield handle
         finally:
             os.close(handle)
+
+
+@contextmanager
+def _taken_back(handle: int, end: int) -> Iterator[None]:
+    """What could not be written whole; where not even that can be done, it is a torn tail."""
+    try:
+        yield
+    except OSError:
+        with suppress(OSError):
+            os.ftruncate(handle, end)
+        raise
 
 
 def _line(event: Event) -> bytes:

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,14 +10,16 @@ from pathlib import Path
 from bv_search.errors import OutputError, RunError
 from bv_search.files import overwrite
 
+POLL_SECONDS = 0.05
+
 
 @contextmanager
-def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
-    """Hold `path` for the length of the block; without `wait`, refuse at once if someone else does."""
+def exclusive(path: Path, *, wait: float = 0.0) -> Iterator[None]:
+    """Hold `path` for the length of the block; refuse if someone else still does after so many seconds."""
     handle = _open(path)
     try:
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            _take(handle, wait)
         except BlockingIOError as cause:
             holder = os.pread(handle, 32, 0).decode(errors="replace").strip() or "unknown"
             raise RunError(
@@ -29,6 +32,17 @@ def exclusive(path: Path, *, wait: bool = True) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def _take(handle: int, seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                raise
+        time.sleep(POLL_SECONDS)
 
 
 def _open(path: Path) -> int:

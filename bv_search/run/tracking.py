@@ -12,10 +12,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from bv_search.errors import RunError
+from bv_search.files import part_of, remove_part
 from bv_search.ping import is_proxied, ping, ping_http
 from bv_search.run.lock import exclusive
 
 DATABASE, ARTIFACTS, LOCK = "mlflow.db", "mlartifacts", ".mlflow.lock"
+CONNECT_SECONDS = 60.0  # that another process may take to make a database
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # MLflow's own seven would hold up a search for minutes
@@ -55,11 +57,11 @@ def connect(runs: Path, *, task: str, uri: str | None = None) -> Tracking:
         os.environ.setdefault(name, value)
     from mlflow import MlflowClient  # a second of imports, only where there is something to log
 
-    for logger in ("mlflow", "alembic"):
-        logging.getLogger(logger).setLevel(logging.WARNING)
+    for logger in ("mlflow", "alembic"):  # whatever fails is raised too, and told in one line
+        logging.getLogger(logger).setLevel(logging.CRITICAL)
 
     own = uri == default_uri(runs)
-    with exclusive(runs / LOCK), reaching(uri):
+    with exclusive(runs / LOCK, wait=CONNECT_SECONDS), reaching(uri):
         if own:
             prepare_database(runs.resolve() / DATABASE)
         client = MlflowClient(tracking_uri=uri)
@@ -99,13 +101,15 @@ def prepare_database(path: Path) -> None:
     from sqlalchemy import Engine, event
 
     if not path.exists():
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        part = part_of(path)
         event.listen(Engine, "connect", _never_wait)
         try:
             _migrate(part)
+            part.replace(path)
         finally:
             event.remove(Engine, "connect", _never_wait)
-        part.replace(path)
+            for left in (part, part.with_name(f"{part.name}-journal")):
+                remove_part(left)
     _write_ahead(path)
 
 
@@ -149,11 +153,14 @@ def reaching(uri: str) -> Iterator[None]:
 
 
 def _unreachable(uri: str, cause: Exception) -> RunError:
+    do = "start that server, or unset MLFLOW_TRACKING_URI to use a database beside the runs"
+    if uri.startswith("sqlite:"):
+        do = "make room and a way for that file, or name another one, or a server, by MLFLOW_TRACKING_URI"
     return RunError(
         "MLflow cannot be reached",
         where=_without_password(uri),
         found=next(iter(str(cause).splitlines()), type(cause).__name__),
-        do="start that server, or unset MLFLOW_TRACKING_URI to use a database beside the runs",
+        do=do,
     )
 
 

@@ -47,7 +47,9 @@ def run(config: TuneConfig, progress: Progress) -> Run:
         past = read_past(study.run.events())
         if (ending := _ending(study, past)) is not None:
             progress.say(ending)
-            connect().close()
+            mirror = connect()
+            mirror.close()
+            _tell_of_trouble(mirror, progress)
             return study.run
         with ray_session(), _scan_workers(config, study, progress) as workers:
             mirror = connect()
@@ -67,6 +69,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
         _register(study.run, mirror, progress)
         times.note("register")
         recorder.ended(times.spent(workers.busy()), memory, session.why)
+        _tell_of_trouble(mirror, progress)
     progress.close()
     return study.run
 
@@ -151,6 +154,11 @@ def _measured(store: Store, workers: RayWorkers) -> SourceChoice:
         return compare_sources(store, workers.rates())
     except EncoderError as error:  # on another machine than this one, say
         return SourceChoice(source=STORE, why=f"its encoder cannot be measured: {error}")
+
+
+def _tell_of_trouble(mirror: MlflowMirror, progress: Progress) -> None:
+    if mirror.trouble is not None:
+        progress.say(f"not all is in MLflow, until the next command on this run: {mirror.trouble}")
 
 
 def _register(run: Run, mirror: MlflowMirror, progress: Progress) -> None:

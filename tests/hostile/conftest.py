@@ -21,5 +21,5 @@ def classes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def room(small: Small, classes: Path, tmp_path: Path) -> Room:
-    return Room(place=tmp_path, small=small, classes=classes)
+def room(small: Small, classes: Path, tiny_encoder: Path, tmp_path: Path) -> Room:
+    return Room(place=tmp_path, small=small, classes=classes, encoder=tiny_encoder)

@@ -37,6 +37,7 @@ class Room:
     place: Path
     small: Small  # a finished study of spans
     classes: Path  # a store of classes, without an encoder
+    encoder: Path  # that was never fine-tuned
 
     def write(self, name: str, content: str | bytes) -> str:
         path = self.place / name
@@ -61,6 +62,14 @@ class Room:
 
     def store(self, source: Path | None = None) -> Path:
         return Path(shutil.copytree(source or self.small.store.path, self.place / "store"))
+
+    def asks_predict(self, out: object) -> list[str]:
+        words = ["predict", str(self.small.run.path), "--member", "0002"]
+        return [*words, "--out", str(out), "--overwrite"]
+
+    def asks_finetune(self, out: object, fractions: str) -> list[str]:
+        words = ["finetune", "--task", "squad2-span", "--encoder", str(self.encoder)]
+        return [*words, "--data", str(self.small.data), "--fractions", fractions, "--out", str(out)]
 
     def head(self) -> Path:
         """Of a trial, by itself."""

@@ -1,6 +1,9 @@
 """A lock that one process holds at a time."""
 
 import os
+import threading
+import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -12,10 +15,23 @@ from tests.full_disk import no_room
 
 def test_the_second_is_told_who_holds_it(tmp_path: Path) -> None:
     with (
-        exclusive(tmp_path / "lock", wait=False),
+        exclusive(tmp_path / "lock"),
         pytest.raises(RunError, match=f"found process {os.getpid()};"),
-        exclusive(tmp_path / "lock", wait=False),
+        exclusive(tmp_path / "lock"),
     ):
+        pass
+
+
+def test_who_waits_is_let_in_or_told_in_the_end(tmp_path: Path) -> None:
+    with exclusive(tmp_path / "lock"):
+        begun = time.monotonic()
+        with pytest.raises(RunError, match="someone else"), exclusive(tmp_path / "lock", wait=0.3):
+            pass
+        assert 0.3 <= time.monotonic() - begun < 10
+    with ExitStack() as held:
+        held.enter_context(exclusive(tmp_path / "lock"))
+        threading.Timer(0.2, held.pop_all().close).start()
+    with exclusive(tmp_path / "lock", wait=60):
         pass
 
 
@@ -26,5 +42,5 @@ def test_without_room_for_its_holder_it_is_one_clear_line_and_free_again(tmp_pat
         exclusive(tmp_path / "lock"),
     ):
         pass
-    with exclusive(tmp_path / "lock", wait=False):
+    with exclusive(tmp_path / "lock"):
         pass

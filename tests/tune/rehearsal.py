@@ -58,6 +58,8 @@ class Stage:
 
 
 class Mirror:
+    trouble: str | None = None
+
     def guarded(self) -> Any:
         return nullcontext(self)
 
@@ -125,7 +127,7 @@ class Controller:
 def fit(budget: Any, searcher: Any, scheduler: Any, storage: Path) -> None:
     """Tune's loop: a trial that has nothing to tell parks, one that is woken reports."""
     controller, said, number = Controller(), None, 0
-    while not budget.stop_all():
+    while not budget.is_spent:
         if said != FINISHED:
             said = searcher.suggest(f"{number}")
             if isinstance(said, dict):
