@@ -21,8 +21,8 @@ OPTIONS = {
     "run": "--data --encoder --fraction --out --space --task --trials",
     "verify": "STORE|RUN",
     "doctor": "--runs",
-    "bench": "--batch-tokens --budget --data --encoder --generations --heads --megabytes --plot --rounds "
-    "--searchers --seeds --space --store --table --task --threads --trials --windows BENCHMARK",
+    "bench": "--batch-tokens --budget --data --encoder --generations --heads --megabytes --plot --precision "
+    "--rounds --searchers --seeds --space --store --table --task --threads --trials --windows BENCHMARK",
 }
 
 

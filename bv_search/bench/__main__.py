@@ -5,6 +5,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from bv_search.command import Command, Progress, Result, main, positive_int
+from bv_search.precision import AUTO, PRECISIONS
 
 EXAMPLES = """
   bv-search bench extract --encoder stages/squad/0.3 --data squad/    extraction against a bare forward loop
@@ -59,6 +60,12 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="a whole search has them all; processes of replays (default: %(default)s)",
     )
     scan = parser.add_argument_group("scan, tune, precision, search")
+    scan.add_argument(
+        "--precision",
+        default=AUTO,
+        choices=(AUTO, *PRECISIONS),
+        help="of packs, for scan (default: %(default)s)",
+    )
     scan.add_argument("--heads", type=positive_int, default=32, help="of a pack (default: %(default)s)")
     probe = parser.add_argument_group("probe, seeds")
     probe.add_argument("--trials", type=positive_int, default=32, help="of a search (default: %(default)s)")

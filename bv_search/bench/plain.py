@@ -84,7 +84,7 @@ def train_plain(state: HeadState, batches: Iterable[Batch], labels_ND: np.ndarra
     for batch in batches:
         labels = torch.from_numpy(labels_ND[batch.windows])
         (hidden_LTH,) = batch.states.values()
-        loss = LOSSES[kind](head(hidden_LTH)[None], batch.lengths_N, labels, None).sum()
+        loss = LOSSES[kind](head(hidden_LTH).float()[None], batch.lengths_N, labels, None).sum()
         optimiser.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()

@@ -32,6 +32,7 @@ from bv_search.bench.plain import train_plain
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
 from bv_search.heads.branches.product import product
+from bv_search.precision import choose_precision
 from bv_search.scan.batch import Batch, batches, widen
 from bv_search.scan.learner import Learner
 from bv_search.scan.order import parts, pass_length
@@ -49,6 +50,7 @@ from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.space import find_space, parse_space
 
 CPU = torch.device("cpu")
+ROOFS = {"roof: matmul": torch.float32, "roof: matmul, bfloat16": torch.bfloat16}
 SAMPLE = 4  # heads trained one by one
 PASSES = 4  # over a store of one token a window, in an arm's turn
 
@@ -84,7 +86,8 @@ class ScanGround:
 
     scanner: Scanner
     store: Store
-    data: TrainingData
+    data: TrainingData  # as packs read it: at the precision that is measured
+    wide: TrainingData  # of 32 bits, as plain PyTorch reads it
     windows: int
 
     @property
@@ -113,14 +116,17 @@ def run(args: Namespace, progress: Progress) -> Result:
         )
     scanner = Scanner(store.path, threads=args.threads)
     state = scanner.fresh(Start(trial="", config=TrialConfig.from_json({"head": {"kind": "pooling"}})))
+    wide = scanner.training_data([state])
+    choice = choose_precision(args.precision, CPU, product)
+    scanner.use_precision(choice.precision)
     data = scanner.training_data([state])
     windows = min(args.windows, data.rows.split.windows) // MICRO_BATCH * MICRO_BATCH
-    ground = ScanGround(scanner=scanner, store=store, data=data, windows=windows)
+    ground = ScanGround(scanner=scanner, store=store, data=data, wide=wide, windows=windows)
     measure = _measure_passes if one_token else _measure_windows
     said, ratios = measure(ground, args, progress)
     said |= {arm: each.to_json() for arm, each in _roofs(args.rounds, progress).items()}
-    text = f"{args.heads} heads, {args.threads} threads\n{render(said, ratios)}"
-    return Result(text=text, json={"arms": said, "ratios": ratios})
+    text = f"{args.heads} heads, {args.threads} threads; packs: {choice}\n{render(said, ratios)}"
+    return Result(text=text, json={"arms": said, "ratios": ratios, "precision": choice.precision})
 
 
 Measurement = tuple[dict[str, Any], dict[str, float]]
@@ -188,6 +194,7 @@ def _arms(name: str, heads: Sequence[HeadState], ground: ScanGround, folder: Pat
         f"{name}: pack": lambda: _train(heads, ground),
         f"{name}: one after another": lambda: sum(_train([head], ground) for head in few),
         f"{name}: one after another, in plain PyTorch": lambda: _each(few, ground, partial(_plain, ground)),
+        f"{name}: the same under autocast": lambda: _each(few, ground, partial(_plain_narrow, ground)),
         f"{name}: one read, no fusing": lambda: _plain_loop(heads, ground),
     }
     if name == "adapters":
@@ -209,11 +216,16 @@ def _train(heads: Sequence[HeadState], ground: ScanGround) -> float:
 
 
 def _plain(ground: ScanGround, head: HeadState) -> None:
-    train_plain(head, _through_reader(ground), ground.data.labels_ND, ground.data.kind)
+    train_plain(head, _through_reader(ground.wide, ground), ground.data.labels_ND, ground.data.kind)
 
 
-def _through_reader(ground: ScanGround) -> Iterator[Batch]:
-    return batches(ground.data.rows.split, _plan(ground), ground.data.rows.wanted)
+def _plain_narrow(ground: ScanGround, head: HeadState) -> None:
+    with torch.autocast("cpu", torch.bfloat16):
+        _plain(ground, head)
+
+
+def _through_reader(data: TrainingData, ground: ScanGround) -> Iterator[Batch]:
+    return batches(data.rows.split, _plan(ground), data.rows.wanted)
 
 
 def _plain_loop(heads: Sequence[HeadState], ground: ScanGround) -> float:
@@ -221,7 +233,7 @@ def _plain_loop(heads: Sequence[HeadState], ground: ScanGround) -> float:
     standard = ground.data.standard
     learners = [Learner.attach(h, windows=ground.windows, standard=standard, device=CPU) for h in heads]
     trainers = [PackTrainer(learner.copies, ground.data.kind) for learner in learners]
-    for batch in _through_reader(ground):
+    for batch in _through_reader(ground.data, ground):
         labels_ND = torch.from_numpy(ground.data.labels_ND[batch.windows])
         for trainer in trainers:
             trainer.learn(batch, labels_ND)
@@ -266,9 +278,10 @@ def _roofs(rounds: int, progress: Progress) -> Any:
     left, right = torch.randn(4096, 384), torch.randn(1024, 384)
     block = torch.zeros(1 << 26, dtype=torch.float32)
 
-    def multiply(_: int) -> float:
+    def multiply(dtype: torch.dtype, _: int) -> float:
+        narrow = left.to(dtype)
         for _ in range(20):
-            product(left, right)
+            product(narrow, right)
         return 20.0 * 2 * 4096 * 384 * 1024
 
     def memory() -> float:
@@ -276,6 +289,9 @@ def _roofs(rounds: int, progress: Progress) -> Any:
         return 2.0 * block.nbytes
 
     with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-        arms: dict[str, Arm] = {"roof: matmul": lambda: sum(pool.map(multiply, range(threads)))}
+        arms: dict[str, Arm] = {
+            name: lambda dtype=dtype: sum(pool.map(partial(multiply, dtype), range(threads)))  # type: ignore[misc]
+            for name, dtype in ROOFS.items()
+        }
         flops = take_turns(arms, unit="flop", rounds=rounds, progress=progress)
     return flops | take_turns({"roof: memory": memory}, unit="bytes", rounds=rounds, progress=progress)
