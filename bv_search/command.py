@@ -13,7 +13,7 @@ import traceback
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path
 from threading import current_thread, main_thread
@@ -102,6 +102,7 @@ class Command:
     examples: str
     add_arguments: Callable[[ArgumentParser], None]
     run: Callable[[Namespace, Progress], Result]
+    parts: Mapping[str, "Command"] = field(default_factory=dict)  # commands of its own, by their first word
 
 
 class _Parser(ArgumentParser):
@@ -135,6 +136,9 @@ EXIT_STATUS = {KeyboardInterrupt: 130, Terminated: 143}
 
 def main(command: Command, argv: Sequence[str] | None = None) -> int:
     """Run a command; exit status 0 done, 2 the user's input, 1 our failure, 130 or 143 interrupted."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words and words[0] in command.parts:
+        command, argv = command.parts[words[0]], words[1:]
     for name, value in CALM_THREADS.items():  # before anything imports torch, which reads it once
         os.environ.setdefault(name, value)
     prepare_streams()

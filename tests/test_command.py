@@ -51,6 +51,13 @@ COUNT = Command(
 )
 
 
+def test_a_command_may_have_commands_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = failing(AssertionError("not asked for"))
+    with_part = Command(**{**vars(whole), "parts": {"count": COUNT}})
+    assert main(with_part, ["count", "--count", "3", "--quiet"]) == 0
+    assert capsys.readouterr().out == "counted 3\n"
+
+
 def test_text_goes_to_standard_output_and_progress_to_standard_error(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -7,11 +7,13 @@ from pathlib import Path
 from bv_search.command import Command, Progress, Result, main, positive_int
 from bv_search.pipeline.config import PipelineConfig
 from bv_search.tune.config import DEFAULT_SPACE, DEFAULT_TRIALS
+from bv_search.verify.__main__ import COMMAND as VERIFY
 
 EXAMPLES = """
   bv-search run --task mrpc --encoder bert-base-uncased --data glue/MRPC --out mine
   bv-search run --task ./reviews.yaml --encoder ./my-encoder --data reviews/ --space classification --out mine
   the same command again goes on where it was interrupted; with more --trials it searches on
+  bv-search run verify runs/first       is bv-search verify runs/first
 """
 
 
@@ -66,6 +68,7 @@ COMMAND = Command(
     examples=EXAMPLES,
     add_arguments=add_arguments,
     run=run,
+    parts={"verify": VERIFY},
 )
 
 if __name__ == "__main__":
