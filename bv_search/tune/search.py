@@ -53,6 +53,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             return study.run
         with ray_session(), _scan_workers(config, study, progress) as workers:
             mirror = connect()
+            _settle_precision(study.run, workers, progress)
             recorder = Recorder(study.run, study.store, mirror)
             session = Session(
                 study=study,
@@ -119,7 +120,7 @@ def _import_aside() -> None:
 
 @contextmanager
 def _scan_workers(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator[RayWorkers]:
-    """Scan workers with the source and precision chosen; what is not, one of them measures."""
+    """Scan workers that read the source chosen; where it is not, one of them measures both."""
     share = WorkerShare.of_cluster(machines(), study.run.study.workers)
     place, choice = absolute(study.store.path), study.source_choice
     measured = choice.source == AUTO
@@ -142,11 +143,15 @@ def _scan_workers(config: TuneConfig, study: OpenStudy, progress: Progress) -> I
             )
         if choice.why:
             progress.say(str(choice))
-        if inputs.precision == AUTO:
-            precision = workers.settle_precision()
-            study.run.change_study(precision=precision.precision)
-            progress.say(str(precision))
         yield workers
+
+
+def _settle_precision(run: Run, workers: RayWorkers, progress: Progress) -> None:
+    """Where it is still to be chosen: a run keeps to it from then on."""
+    if run.study.precision == AUTO:
+        choice = workers.settle_precision()
+        run.change_study(precision=choice.precision)
+        progress.say(str(choice))
 
 
 def _measured(store: Store, workers: RayWorkers) -> SourceChoice:

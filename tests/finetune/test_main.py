@@ -33,7 +33,7 @@ def test_the_options_are_these() -> None:
     options = {option for action in build_parser(COMMAND)._actions for option in action.option_strings}
     assert options == {
         *("-h", "--help", "--json", "--quiet", "--data", "--task", "--encoder", "--fractions", "--out"),
-        *("--seed", "--learning-rate", "--batch", "--device"),
+        *("--seed", "--learning-rate", "--batch", "--device", "--precision"),
     }
 
 

@@ -17,6 +17,7 @@ from ray.tune.experiment import Trial
 from ray.tune.schedulers import TrialScheduler
 
 from bv_search.command import Progress
+from bv_search.precision import FLOAT32, PrecisionChoice
 from bv_search.run.folder import JOURNAL, LOCK, Run
 from bv_search.run.journal import Journal
 from bv_search.scan.scanner import Scanner
@@ -87,6 +88,9 @@ class Workers:
 
     def capacity(self, configs: Sequence[Any]) -> int:
         return self._scanner.capacity(configs, self.size)
+
+    def settle_precision(self) -> PrecisionChoice:
+        return PrecisionChoice(precision=FLOAT32, why="as of a rehearsal")
 
     def peak_memory(self) -> int:
         return 1
