@@ -13,7 +13,6 @@ EXAMPLES = """
   bv-search run --task mrpc --encoder bert-base-uncased --data glue/MRPC --out mine
   bv-search run --task ./reviews.yaml --encoder ./my-encoder --data reviews/ --space classification --out mine
   the same command again goes on where it was interrupted; with more --trials it searches on
-  bv-search run verify runs/first       is bv-search verify runs/first
 """
 
 

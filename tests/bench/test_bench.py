@@ -177,6 +177,7 @@ def test_heads_in_plain_pytorch_are_the_same_heads(config: PlainConfig) -> None:
     assert plain(torch.zeros(4, 5, 8)).shape == (5, 2)
 
 
+@pytest.mark.slow
 def test_whole_searches_are_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

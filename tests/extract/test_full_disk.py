@@ -47,7 +47,9 @@ BEFORE_A_PLAN, AT_A_BLOCK = "128k", "1m"  # where a disk of this size is full
 ROOMS = {0: (BEFORE_A_PLAN, AT_A_BLOCK), 2: (AT_A_BLOCK,)}  # workers take long to start
 
 
-@pytest.mark.parametrize(("fmt", "workers"), [("npy", 0), ("parquet", 0), ("npy", 2)])
+@pytest.mark.parametrize(
+    ("fmt", "workers"), [("npy", 0), ("parquet", 0), pytest.param("npy", 2, marks=pytest.mark.slow)]
+)
 def test_a_full_disk_is_one_clear_line_and_more_room_is_all_it_takes(
     disk: Disk,
     config: Callable[..., ExtractConfig],

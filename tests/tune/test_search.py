@@ -135,7 +135,7 @@ def test_a_run_goes_on_from_its_journal(small_space: str, class_store: Store, tm
     assert len(ladder(resumed)) == LAYERS + 2, "the ladder is solved once"
 
 
-@pytest.mark.parametrize(("lines", "folds"), [(13, 1), (27, 3)])
+@pytest.mark.parametrize(("lines", "folds"), [(13, 1), pytest.param(27, 3, marks=pytest.mark.slow)])
 def test_a_search_whose_processes_are_all_killed_ends_as_one_that_was_not(
     lines: int, folds: int, small_space: str, class_store: Store, tmp_path: Path
 ) -> None:
@@ -178,7 +178,7 @@ def prove_kill(config: TuneConfig, whole: Run, lines: int) -> None:
     assert not list((run.path / "states").iterdir())
 
 
-@pytest.mark.parametrize("folds", [1, 3])
+@pytest.mark.parametrize("folds", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_the_best_heads_learn_once_more_and_the_mean_of_their_copies_is_the_best(
     small_space: str, span_store: Store, tmp_path: Path, folds: int
 ) -> None:
