@@ -57,26 +57,27 @@ class Terminal:
         return self._said.decode()
 
 
+def long_search(store: Store, place: Path) -> list[str]:
+    """Options of one that takes minutes."""
+    space = place / "long.yaml"
+    space.write_text(LONG)
+    named = {
+        "space": space,
+        "store": store.path,
+        "name": "it",
+        "runs": place / "runs",
+        "trials": 40,
+        "pack": 2,
+    }
+    named |= {"searcher": "random", "scheduler": "none", "folds": 1}
+    return [word for name, value in named.items() for word in (f"--{name}", str(value))]
+
+
 def test_once_finishes_the_segment_and_scores_and_twice_stops_at_once(
     class_store: Store, tmp_path: Path
 ) -> None:
     """A terminal interrupts all its processes; those of Ray work on."""
-    space = tmp_path / "long.yaml"
-    space.write_text(LONG)
-    runs = tmp_path / "runs"
-    options = ["--space", str(space), "--store", class_store.path, "--name", "it", "--runs", str(runs)]
-    options += [
-        "--trials",
-        "40",
-        "--pack",
-        "2",
-        "--searcher",
-        "random",
-        "--scheduler",
-        "none",
-        "--folds",
-        "1",
-    ]
+    runs, options = tmp_path / "runs", long_search(class_store, tmp_path)
 
     first = Terminal(*options)
     first.wait_for(" 2 heads in a pass")
@@ -106,22 +107,7 @@ def test_once_finishes_the_segment_and_scores_and_twice_stops_at_once(
 
 def test_sigterm_stops_at_once_and_keeps_the_work(class_store: Store, tmp_path: Path) -> None:
     """As Slurm and Kubernetes send it, to all processes or to the first alone."""
-    space = tmp_path / "long.yaml"
-    space.write_text(LONG)
-    runs = tmp_path / "runs"
-    options = ["--space", str(space), "--store", class_store.path, "--name", "it", "--runs", str(runs)]
-    options += [
-        "--trials",
-        "40",
-        "--pack",
-        "2",
-        "--searcher",
-        "random",
-        "--scheduler",
-        "none",
-        "--folds",
-        "1",
-    ]
+    runs, options = tmp_path / "runs", long_search(class_store, tmp_path)
     search = Terminal(*options)
     search.wait_for(" 2 heads in a pass")
     os.kill(search.process, signal.SIGTERM)
