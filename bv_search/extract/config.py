@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from bv_search.command import AUTO
 from bv_search.errors import UserError
-from bv_search.precision import AUTO, PRECISIONS
+from bv_search.precision import PRECISIONS
 from bv_search.store.dtype import stored_dtype
 from bv_search.store.layout import FORMATS, LIMITS, BlockLimits
 

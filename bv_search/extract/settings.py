@@ -6,13 +6,14 @@ from typing import Any
 
 import torch
 
+from bv_search.command import AUTO
 from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoder
 from bv_search.encoder.stage import read_seen
 from bv_search.errors import UserError
 from bv_search.extract.config import ExtractConfig
 from bv_search.files import digest_bytes
-from bv_search.precision import AUTO, choose_precision
+from bv_search.precision import choose_precision
 from bv_search.source.channels import Channels
 from bv_search.store.layout import POOLER, channel_name
 from bv_search.store.manifest import EncoderEntry, Manifest
@@ -170,7 +171,7 @@ def settle(
         format=config.format,
         seed=config.seed,
         data=data,
-        precision=hardware.precision if config.precision == "auto" else config.precision,
+        precision=hardware.precision if config.precision == AUTO else config.precision,
         batch_tokens=config.batch_tokens or BATCH_TOKENS[hardware.device],
     )
 
