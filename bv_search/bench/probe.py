@@ -25,7 +25,7 @@ from bv_search.command import Progress, Result
 from bv_search.errors import UserError
 from bv_search.heads.config import head_from_json
 from bv_search.run.folder import Run
-from bv_search.run.predictions import read_predictions
+from bv_search.run.predictions import predictions_file, read_predictions
 from bv_search.run.roles import encoder_logits, role_ids
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Delta, difference
@@ -77,7 +77,7 @@ def search(store: Store, trials: int) -> Finding:
         best = said["best"]
         place = Run.open(Path(folder) / said["run"]).trial_folder(best["trial"])
         logits = {
-            role: read_predictions(place / f"{role}.parquet", ids=role_ids(store, role)).logits
+            role: read_predictions(place / predictions_file(role), ids=role_ids(store, role)).logits
             for role in (Role.SELECT, Role.REPORT)
         }
     head = head_from_json(best["config"]["head"])
