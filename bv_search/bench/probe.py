@@ -26,7 +26,7 @@ from bv_search.errors import UserError
 from bv_search.heads.config import head_from_json
 from bv_search.model.standings import ENSEMBLE, compare
 from bv_search.run.folder import Run
-from bv_search.run.predictions import read_predictions
+from bv_search.run.predictions import predictions_file, read_predictions
 from bv_search.run.roles import encoder_logits, role_ids
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Delta, difference
@@ -88,7 +88,7 @@ def search(store: Store, trials: int) -> dict[str, Finding]:
         best, run = said["best"], Run.open(Path(folder) / said["run"])
         place = run.trial_folder(best["trial"])
         logits = {
-            role: read_predictions(place / f"{role}.parquet", ids=role_ids(store, role)).logits
+            role: read_predictions(place / predictions_file(role), ids=role_ids(store, role)).logits
             for role in (Role.SELECT, Role.REPORT)
         }
         together = compare(run, store).of(ENSEMBLE)

@@ -13,7 +13,7 @@ from bv_search.model.combine import Method, combine
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import describe, smallest
 from bv_search.run.luck import Luck
-from bv_search.run.predictions import read_predictions
+from bv_search.run.predictions import predictions_file, read_predictions
 from bv_search.run.roles import encoder_logits, role_ids
 from bv_search.run.trial import TrialRecord, percent_of
 from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
@@ -222,7 +222,7 @@ class _Panel:
         return self._of_trial(home, member["trial"])
 
     def _of_trial(self, home: Run, trial: str) -> Sequence[np.ndarray]:
-        return read_predictions(home.trial_file(trial, "report.parquet"), ids=self._ids).logits
+        return read_predictions(home.trial_file(trial, predictions_file(Role.REPORT)), ids=self._ids).logits
 
 
 def standings_text(standings: Standings, metric: str) -> str:

@@ -10,7 +10,7 @@ from importlib import import_module
 from threading import Thread, get_native_id
 
 from bv_search.cluster import machines, ray_session
-from bv_search.command import Progress
+from bv_search.command import AUTO, Progress
 from bv_search.ensemble import ensemble
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.errors import EncoderError
@@ -18,7 +18,7 @@ from bv_search.files import absolute
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.mlflow import MlflowMirror
-from bv_search.source import AUTO, STORE
+from bv_search.source import STORE
 from bv_search.source.choice import SourceChoice, compare_sources
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
