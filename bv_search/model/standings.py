@@ -61,12 +61,13 @@ class Standing:
         return self.role in LADDER
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Standings:
     """From below: the ladder, the best head, the smallest one that is as good, the ensemble."""
 
     all: list[Standing]
     luck: Luck | None = None  # of the best head
+    unbeaten: str | None = None  # the one model that no combination beat, where an ensemble was looked for
 
     @property
     def ladder(self) -> list[Standing]:
@@ -128,9 +129,12 @@ class _Panel:
 
     def add_ensemble(self) -> None:
         chosen = self._run.ensemble()
-        if chosen is None or chosen["method"] == Method.SINGLE:
+        if chosen is None:
             return
         members = chosen["members"]
+        if chosen["method"] == Method.SINGLE:
+            self.standings.unbeaten = str(members[0]["name"])
+            return
         logits = combine(
             Method(chosen["method"]),
             [self._of_member(member) for member in members],
@@ -230,6 +234,8 @@ def standings_text(standings: Standings, metric: str) -> str:
         if standing.role == BEST and standings.luck is not None:
             lines.append(f"  {'':<{width}}  {standings.luck}")
     lines += [gain_sentence(standings, each) for each in shown if not each.is_rung]
+    if standings.unbeaten is not None:
+        lines.append(f"No combination did better than {standings.unbeaten} alone on the rows that choose.")
     return "\n".join(lines)
 
 

@@ -37,11 +37,11 @@ class Choosers:
     def shared(cls, store: Store, answered: Iterable[Collection[str]]) -> Self:
         """Given the windows of train that each model has answered."""
         index = train_split(store).index_columns(["id", "seen"])
-        chosen_N = ~index["seen"].to_numpy()
-        ids_N = index["id"].to_numpy()
-        for ids in answered:
-            chosen_N &= np.isin(ids_N, list(ids))
-        return cls(store=store, train=np.flatnonzero(chosen_N))
+        ids, seen = index["id"].to_pylist(), index["seen"].to_pylist()
+        unseen = {window for window, known in zip(ids, seen, strict=True) if not known}
+        by_all = unseen.intersection(*answered)
+        numbers = [number for number, window in enumerate(ids) if window in by_all]
+        return cls(store=store, train=np.array(numbers, np.int64))
 
     @cached_property
     def index(self) -> pa.Table:
