@@ -87,7 +87,8 @@ Layer = tuple[Floats, Floats]
 class Values:
     """One column a copy, and half its squared error."""
 
-    def __init__(self, labels_N: Floats, learned_NK: Mask) -> None:
+    def __init__(self, labels_N: Floats, learned_NK: Mask, outputs: int) -> None:
+        assert outputs == 1, "a row has one value"
         self._labels_N1, self._learned_NK = labels_N[:, None].astype(np.float64), learned_NK
         self.columns = learned_NK.shape[1]
 
@@ -156,10 +157,9 @@ class Classes:
 
 
 Target = Values | Classes
+TARGETS: dict[Kind, type[Target]] = {Kind.CLASSIFICATION: Classes, Kind.REGRESSION: Values}  # spans have none
 
 
 def _target(lesson: Lesson) -> Target:
     labels_N, learned_NK = lesson.labels_N[:MOST_ROWS], lesson.learned_NK[:MOST_ROWS]
-    if lesson.kind is Kind.REGRESSION:
-        return Values(labels_N, learned_NK)
-    return Classes(labels_N, learned_NK, lesson.outputs)
+    return TARGETS[lesson.kind](labels_N, learned_NK, lesson.outputs)
