@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from bv_search.encoder.encoder import Encoder
 from bv_search.export.figures import Figures
 from bv_search.files import write_text
+from bv_search.model.combine import Method
 from bv_search.model.model import Model
 from bv_search.tasks.task import Kind
 
@@ -94,7 +95,8 @@ class Card:
     def _members(self) -> str:
         members = self.model.members
         if len(members) > 1:
-            return f"It is the {self.model.method} of {len(members)} members, and has"
+            mean = {Method.MAX: "maximum", Method.MEAN: "mean"}.get(self.model.method, "weighted mean")
+            return f"It is the {mean} of {len(members)} members, and has"
         copies = len(members[0].heads)
         return f"It is {copies} copies that answer by their mean, with" if copies > 1 else "It has"
 

@@ -13,9 +13,7 @@ from bv_search.heads.pack import read_windows
 def padded_logits(head: Head, hidden_LNSH: Tensor, inside_NS: Tensor) -> Tensor:
     """(N, S, C) for spans, where padding says anything; (N, C) otherwise."""
     if head.inputs is not None:
-        mean_L11H, scale_L11H = (
-            each[:, None, None] for each in (head.inputs.mean_LH, head.inputs.scale_LH)
-        )
+        mean_L11H, scale_L11H = (each[:, None, None] for each in (head.inputs.mean_LH, head.inputs.scale_LH))
         hidden_LNSH = (hidden_LNSH - mean_L11H) * scale_L11H
     if not head.reads_all_tokens:
         hidden_LNSH, inside_NS = hidden_LNSH[:, :, :1], inside_NS[:, :1]

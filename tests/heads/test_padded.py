@@ -58,17 +58,15 @@ EVERY_KIND: list[HeadConfig] = [
 ]
 
 
-def heads_of(shape: HeadShape) -> list[Head]:
+def some_head(config: HeadConfig, shape: HeadShape, number: int) -> Head:
     """With weights of which none is zero, and statistics that are not those of a new head."""
-    found = []
-    for number, config in enumerate(config for config in EVERY_KIND if fits(config, shape)):
-        generator = torch.Generator().manual_seed(number)
-        standard = Standard(torch.randn(LAYERS, WIDTH, generator=generator), torch.full((LAYERS, WIDTH), 0.5))
-        head = Head(config, shape, standard if number % 2 else None).initialise(number).eval()
-        for tensor in head.state_dict().values():
-            tensor += 0.1 * torch.rand(tensor.shape, generator=generator)
-        found.append(head)
-    return found
+    generator = torch.Generator().manual_seed(number)
+    mean_LH = torch.randn(shape.layers, shape.width, generator=generator)
+    standard = Standard(mean_LH, torch.full_like(mean_LH, 0.5))
+    head = Head(config, shape, standard if number % 2 else None).initialise(number).eval()
+    for tensor in head.state_dict().values():
+        tensor.add_(torch.rand(tensor.shape, generator=generator), alpha=0.1)
+    return head
 
 
 def test_there_is_a_head_of_every_kind() -> None:
@@ -79,11 +77,14 @@ def test_there_is_a_head_of_every_kind() -> None:
 @torch.no_grad()
 def test_a_head_says_the_same_of_padded_windows(shape: HeadShape) -> None:
     longest, lengths_N = max(LENGTHS), torch.tensor(LENGTHS)
-    hidden_LNSH = torch.randn(LAYERS, len(LENGTHS), longest, WIDTH, generator=torch.Generator().manual_seed(0))
+    hidden_LNSH = torch.randn(
+        LAYERS, len(LENGTHS), longest, WIDTH, generator=torch.Generator().manual_seed(0)
+    )
     inside_NS = torch.arange(longest) < lengths_N[:, None]
     hidden_LTH = hidden_LNSH[:, inside_NS]
-    for head in heads_of(shape):
+    for number, config in enumerate(config for config in EVERY_KIND if fits(config, shape)):
+        head = some_head(config, shape, number)
         (expected,) = Pack([head])(prepare(hidden_LTH.clone(), share_inputs([head])), lengths_N)
         found = padded_logits(head, hidden_LNSH, inside_NS)
         found = found[inside_NS] if shape.per_token else found
-        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5, msg=lambda m: f"{head.config}: {m}")
+        torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
