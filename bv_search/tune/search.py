@@ -67,7 +67,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             _import_aside()
             session.run()
             memory = {"peak_scan_worker": workers.peak_memory()}
-        _register(study.run, mirror, progress)
+        _register(study, mirror, progress)
         times.note("register")
         recorder.ended(times.spent(workers.busy()), memory, session.why)
         _tell_of_trouble(mirror, progress)
@@ -166,10 +166,9 @@ def _tell_of_trouble(mirror: MlflowMirror, progress: Progress) -> None:
         progress.say(f"not all is in MLflow, until the next command on this run: {mirror.trouble}")
 
 
-def _register(run: Run, mirror: MlflowMirror, progress: Progress) -> None:
-    """The best head as a servable model; a failure is told, and costs the run nothing."""
-    from bv_search.model.loading import open_model
-    from bv_search.model.registry import register  # with torch, which the search itself does without
+def _register(study: OpenStudy, mirror: MlflowMirror, progress: Progress) -> None:
+    """The best heads as servable models; a failure is told, and costs the run nothing."""
+    from bv_search.model.registry import register_best  # with torch, which the search itself does without
 
-    if best(run.trials()) and register(open_model(run.path, member="best"), mirror) is None:
+    if best(study.run.trials()) and register_best(study.run, study.store, mirror) is None:
         progress.say(f"the best head is not registered in MLflow: {mirror.trouble}")
