@@ -20,6 +20,7 @@ from bv_search.export.graph import Graph
 from bv_search.files import write_bytes
 from bv_search.model.answer import live_logits
 from bv_search.model.model import Model
+from bv_search.precision import FLOAT32
 from bv_search.tasks.task import Kind
 from bv_search.tasks.votes import Votes
 
@@ -39,11 +40,19 @@ class Agreement:
     most: float  # that a probability, or a value, differs by
     alike: int  # rows with the same answer …
     rows: int  # … of these
+    precision: str  # of the forward pass in the run
+    moved: float  # that the file's own, of 32 bits, moves the same
 
     def __str__(self) -> str:
-        return (
+        text = (
             f"On {self.windows} windows of report ONNX Runtime and torch differ by at most {self.most:.1g} "
             f"({TOLERANCE} is allowed), and {self.alike} of {self.rows} answers are the same."
+        )
+        if self.precision == FLOAT32:
+            return text
+        return (
+            f"{text} Both read the encoder in {FLOAT32}; the run read it in {self.precision}, which moves "
+            f"the same numbers by up to {self.moved:.1g} there."
         )
 
 
@@ -105,10 +114,10 @@ def write_onnx(path: Path, model: Model, encoder: Encoder) -> None:
 
 def check_onnx(path: Path, model: Model, encoder: Encoder, windows: pa.Table) -> Agreement:
     """Refuses a file that differs by more than is allowed."""
-    wide = replace(model, channels=replace(model.channels, precision="float32"))
+    wide = replace(model, channels=replace(model.channels, precision=FLOAT32))
     expected, found = live_logits(wide, encoder, windows), _onnx_logits(path, model, encoder, windows)
     kind = model.task.kind
-    most = float(np.abs(_scaled(found, expected, kind)).max())
+    most, moved = _apart(found, expected, kind), _apart(live_logits(model, encoder, windows), expected, kind)
     said, own = model.task.answers(windows, found), model.task.answers(windows, expected)
     alike = sum(_same(one, other, kind) for one, other in zip(said, own, strict=True))
     if not most <= TOLERANCE:
@@ -119,7 +128,14 @@ def check_onnx(path: Path, model: Model, encoder: Encoder, windows: pa.Table) ->
             found=f"a difference of {most:.3g}",
             do="leave --onnx away",
         )
-    return Agreement(windows=windows.num_rows, most=most, alike=alike, rows=len(own))
+    return Agreement(
+        windows=windows.num_rows,
+        most=most,
+        alike=alike,
+        rows=len(own),
+        precision=model.channels.precision,
+        moved=moved,
+    )
 
 
 def _onnx_logits(path: Path, model: Model, encoder: Encoder, windows: pa.Table) -> list[np.ndarray]:
@@ -148,10 +164,11 @@ def _batches(windows: int) -> Iterator[slice]:
         start, number = start + size, number + 1
 
 
-def _scaled(found: Sequence[np.ndarray], expected: Sequence[np.ndarray], kind: Kind) -> np.ndarray:
-    """The differences that are to be small."""
+def _apart(found: Sequence[np.ndarray], expected: Sequence[np.ndarray], kind: Kind) -> float:
+    """The largest difference of probabilities, or of values as shares of their size."""
     one, other = (Votes.of(said, kind).values for said in (found, expected))
-    return (one - other) / (np.maximum(1.0, np.abs(other)) if kind is Kind.REGRESSION else 1.0)
+    scale = np.maximum(1.0, np.abs(other)) if kind is Kind.REGRESSION else 1.0
+    return float((np.abs(one - other) / scale).max())
 
 
 def _same(one: dict[str, Any], other: dict[str, Any], kind: Kind) -> bool:

@@ -1,6 +1,7 @@
 """A run's models into MLflow: what it ends with as LoggedModels, the best with a version in the registry."""
 
 import io
+import os
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr
@@ -17,7 +18,7 @@ from bv_search.run.tracking import reaching
 from bv_search.store.store import Store
 from bv_search.tasks.task import Task
 
-ALIAS = "best"
+ALIAS, ADDRESS = "best", "MLFLOW_TRACKING_URI"
 DATA_TAG, SCORE_TAG, LOGGED_TAG = "bv.data", "bv.select_score", "bv.logged_model"
 
 
@@ -70,30 +71,18 @@ def _register(
 
 def _version(client: Any, name: str, model_id: str, tags: Mapping[str, str]) -> Registered:
     """A new one, unless the model has one."""
-    _ensure_name(client, name)
+    import mlflow
+
     tags = {**tags, LOGGED_TAG: model_id}
     known = client.search_model_versions(f"name='{name}'")
     made = next((version for version in known if version.tags.get(LOGGED_TAG) == model_id), None)
     if made is None:
-        model = client.get_logged_model(model_id)
-        made = client.create_model_version(
-            name, model.artifact_location, run_id=model.source_run_id, tags=tags, model_id=model_id
-        )
+        made = mlflow.register_model(f"models:/{model_id}", name, tags=tags)
     number = str(made.version)
     is_best = _is_best(client, name, number, tags)
     if is_best:
         client.set_registered_model_alias(name, ALIAS, number)
     return Registered(name=name, version=number, uri=f"models:/{name}/{number}", is_best=is_best)
-
-
-def _ensure_name(client: Any, name: str) -> None:
-    from mlflow.exceptions import MlflowException
-
-    try:
-        client.create_registered_model(name)
-    except MlflowException as error:
-        if error.error_code != "RESOURCE_ALREADY_EXISTS":
-            raise
 
 
 def _is_best(client: Any, name: str, number: str, tags: Mapping[str, str]) -> bool:
@@ -108,14 +97,15 @@ def _is_best(client: Any, name: str, number: str, tags: Mapping[str, str]) -> bo
 
 @contextmanager
 def _fluent(uri: str) -> Iterator[None]:
-    """Saving a model goes by MLflow's global state, which is put back as it was.
+    """Saving a model and registering it go by MLflow's global state, which is put back as it was.
 
     It writes the address into the environment too, where a later run would take it for the user's wish; and
     it talks on standard error, which is the user's progress.
     """
     import mlflow
 
-    before = mlflow.get_tracking_uri() if mlflow.is_tracking_uri_set() else None
+    named = os.environ.get(ADDRESS)
+    before = mlflow.get_tracking_uri() if named is None and mlflow.is_tracking_uri_set() else None
     mlflow.set_tracking_uri(uri)
     try:
         with redirect_stderr(io.StringIO()), warnings.catch_warnings():
@@ -123,3 +113,5 @@ def _fluent(uri: str) -> Iterator[None]:
             yield
     finally:
         mlflow.set_tracking_uri(before)
+        if named is not None:
+            os.environ[ADDRESS] = named

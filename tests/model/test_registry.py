@@ -150,7 +150,7 @@ def test_the_alias_is_the_best_of_all_runs_on_the_same_data(
         note_files(other, record.id, score=score)
     assert registered(other, small).is_best is not stays
     client = MlflowMirror(run).tracking.client
-    assert client.get_registered_model(NAME).aliases == {"best": "1" if stays else "2"}
+    assert str(client.get_registered_model(NAME).aliases["best"]) == ("1" if stays else "2")
 
 
 def test_a_server_that_is_gone_costs_nothing_but_the_registration(small: Small, run: Run) -> None:
