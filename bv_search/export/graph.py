@@ -13,6 +13,7 @@ from bv_search.heads.padded import padded_logits
 from bv_search.model.combine import Method
 from bv_search.model.model import Member, Model
 from bv_search.source.channels import Channels
+from bv_search.store.layout import ALL
 from bv_search.tasks.task import Kind
 from bv_search.tasks.votes import TINY
 
@@ -35,7 +36,7 @@ class Graph(nn.Module):
         inside_NS = attention_mask > 0
         layers, pooler_NH, of_encoder = self._encoder.run(inputs)
         hidden_LNSH = join_padded(self._model.channels, layers, pooler_NH, inside_NS)
-        kept_NS = inside_NS if self._model.channels.tokens == "all" else torch.ones_like(inside_NS[:, :1])
+        kept_NS = inside_NS if self._model.channels.tokens == ALL else torch.ones_like(inside_NS[:, :1])
         said = [self._member(member, hidden_LNSH, kept_NS, of_encoder) for member in self._model.members]
         logits = self._combined(said, kept_NS)
         return self._hidden(logits, kept_NS, float("-inf"))

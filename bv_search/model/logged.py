@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from bv_search.model.loading import ENSEMBLE
+from bv_search.model.loading import ENSEMBLE, model_of_run
 from bv_search.model.model import Model
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best, flat
@@ -41,16 +41,15 @@ class Ending:
 
 
 def endings(run: Run) -> list[Ending]:
-    """The best head first; beside it what a finale has made, or else the next best."""
-    top, *others = best(run.trials())
+    """What the run answers with first; its best head, and what a finale has made, or else the next best."""
+    (top, *others), chosen = best(run.trials()), run.ensemble()
     made = [record for record in others if record.of is not None]
-    return [_of_trial(record) for record in (top, *(made or others[: ENDING - 1]))]
+    heads = [_of_trial(record) for record in (top, *(made or others[: ENDING - 1]))]
+    return heads if chosen is None else [_of_ensemble(run, chosen), *heads]
 
 
-def ensemble_ending(run: Run, model: Model) -> Ending:
-    chosen = run.ensemble()
-    assert chosen is not None, "there is an ensemble"
-    members = {member.name: f"{member.weight:g}" for member in model.members}
+def _of_ensemble(run: Run, chosen: Mapping[str, Any]) -> Ending:
+    members = {member["name"]: f"{member['weight']:g}" for member in chosen["members"]}
     return Ending(
         name=ENSEMBLE,
         key=f"{ENSEMBLE} {chosen['method']} {json.dumps(members)}",
@@ -58,7 +57,7 @@ def ensemble_ending(run: Run, model: Model) -> Ending:
         metrics={
             "select_score": chosen["select_score"],
             "report_score": chosen["score"],
-            "parameters": model.parameters,
+            "parameters": model_of_run(run, ENSEMBLE).parameters,
             **_of_report(chosen["metrics"]),
         },
         at=run.journal.path.stat().st_mtime,

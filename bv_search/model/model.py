@@ -14,6 +14,7 @@ from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from bv_search.command import AUTO
 from bv_search.document import Range, Text
 from bv_search.encoder.encoder import Encoder
 from bv_search.errors import HeadError, OutputError
@@ -85,7 +86,7 @@ class Model:
         """Of the heads; the encoder's are not counted."""
         return count_all(self.heads)
 
-    def load_encoder(self, place: str | Path | None = None, *, device: str = "auto") -> Encoder:
+    def load_encoder(self, place: str | Path | None = None, *, device: str = AUTO) -> Encoder:
         encoder = self.encoder.load(place, device=device, do=NAME_ENCODER)
         self.channels.check(encoder)
         return encoder

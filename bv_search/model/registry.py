@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bv_search.errors import RunError
-from bv_search.model.loading import ENSEMBLE, model_of_run
-from bv_search.model.logged import Ending, LoggedModels, endings, ensemble_ending
-from bv_search.model.model import Model
+from bv_search.model.loading import model_of_run
+from bv_search.model.logged import LoggedModels, endings
 from bv_search.run.folder import Run
 from bv_search.run.mlflow import RUN_TAG, MlflowMirror
 from bv_search.run.tracking import reaching
@@ -34,25 +33,13 @@ def registered_name(task: Task) -> str:
     return f"bv_search-{task.name}"
 
 
-def register_best(run: Run, store: Store, mirror: MlflowMirror) -> Registered | None:
-    """Log all that the search ends with, and register the best of them, a head.
+def register(run: Run, store: Store, mirror: MlflowMirror) -> Registered | None:
+    """Log all that the search ends with, and register what the run answers with: its ensemble, or best head.
 
     None where MLflow could not be reached (`mirror.trouble` says why). What is there already stays: it can
     be called again at any time.
     """
     found = [(ending, model_of_run(run, ending.name)) for ending in endings(run)]
-    return _register(run, store, mirror, found)
-
-
-def register_ensemble(run: Run, store: Store, mirror: MlflowMirror) -> Registered | None:
-    """The same of what `ensemble` has chosen."""
-    model = model_of_run(run, ENSEMBLE)
-    return _register(run, store, mirror, [(ensemble_ending(run, model), model)])
-
-
-def _register(
-    run: Run, store: Store, mirror: MlflowMirror, found: list[tuple[Ending, Model]]
-) -> Registered | None:
     try:
         with reaching(mirror.uri), _fluent(mirror.uri):
             logged = LoggedModels(run, mirror)

@@ -14,7 +14,7 @@ from bv_search.ensemble.ensemble import run as decide
 from bv_search.errors import DataError
 from bv_search.model.answer import answer_rows
 from bv_search.model.loading import model_of_run, open_model
-from bv_search.model.registry import Registered, register_best, register_ensemble
+from bv_search.model.registry import Registered, register
 from bv_search.run import Run
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.tasks.dataset import load_dataset
@@ -28,7 +28,7 @@ def registered(run: Run, small: Small, uri: str | None = None) -> Registered:
     """The best head, after its run."""
     mirror = MlflowMirror(run, uri)
     assert mirror.close(), mirror.trouble
-    found = register_best(run, small.store, mirror)
+    found = register(run, small.store, mirror)
     assert found is not None, mirror.trouble
     return found
 
@@ -129,7 +129,7 @@ def test_a_finale_is_what_a_search_ends_with(small: Small, run: Run, in_mlflow: 
 def test_an_ensemble_is_a_model_and_the_best(small: Small, run: Run, in_mlflow: Registered) -> None:
     decide(EnsembleConfig(runs=(str(run.path),), mlflow=False), Progress(quiet=True))
     mirror = MlflowMirror(run)
-    found = register_ensemble(run, small.store, mirror)
+    found = register(run, small.store, mirror)
     assert found is not None, mirror.trouble
     assert (found.version, found.is_best) == ("2", True)
     (model,) = logged(run, filter_string="name = 'ensemble'")
@@ -137,7 +137,7 @@ def test_an_ensemble_is_a_model_and_the_best(small: Small, run: Run, in_mlflow: 
     assert chosen is not None
     assert model.source_run_id == mirror.parent_id
     assert {each.key: each.value for each in model.metrics}["report_score"] == chosen["score"]
-    assert register_ensemble(run, small.store, mirror) == found
+    assert register(run, small.store, mirror) == found
 
 
 @pytest.mark.parametrize(("score", "stays"), [(0.0, True), (1.0, False)])
@@ -156,7 +156,7 @@ def test_the_alias_is_the_best_of_all_runs_on_the_same_data(
 def test_a_server_that_is_gone_costs_nothing_but_the_registration(small: Small, run: Run) -> None:
     mirror = MlflowMirror(run)
     (run.path.parent / "mlflow.db").write_text("not a database")
-    assert register_best(run, small.store, mirror) is None
+    assert register(run, small.store, mirror) is None
     assert mirror.trouble is not None
 
 
@@ -183,11 +183,11 @@ def test_a_model_is_served_over_http_from_a_server_that_died_and_came_back(
         mirror = MlflowMirror(run, uri)
         assert mirror.close(), mirror.trouble
         kill()
-        assert register_best(run, small.store, mirror) is None
+        assert register(run, small.store, mirror) is None
         assert str(mirror.trouble).startswith(f"{uri}: MLflow cannot be reached")
     rows, model = some_rows(small), open_model(run.path, member="best")
     with mlflow_server(tmp_path, port):
-        found = register_best(run, small.store, mirror)
+        found = register(run, small.store, mirror)
         assert found is not None, mirror.trouble
         own = free_port()
         with model_server(f"models:/{NAME}@best", tmp_path, own, MLFLOW_TRACKING_URI=uri):
