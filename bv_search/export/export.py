@@ -13,7 +13,7 @@ from bv_search.errors import OutputError, UserError
 from bv_search.export.card import CARD, Card
 from bv_search.export.figures import Figures
 from bv_search.export.onnx import ONNX, check_onnx, check_size, require_onnx, write_onnx
-from bv_search.files import absolute, check_makeable, folder_being_made, home_path
+from bv_search.files import absolute_if_there, check_makeable, folder_being_made, home_path
 from bv_search.model.answer import live_logits
 from bv_search.model.loading import BEST, model_of_run
 from bv_search.model.model import ENCODER_NAME, Model, check_new
@@ -107,9 +107,8 @@ def _model(run: Run, config: ExportConfig) -> Model:
     if config.member == ENCODER_NAME:
         raise UserError("the encoder has no heads to export", expected="a trial, best, smallest or ensemble")
     model = replace(model_of_run(run, config.member), store=None)
-    if config.encoder is None:
-        return model
-    return replace(model, encoder=replace(model.encoder, place=absolute(config.encoder)))
+    place = absolute_if_there(config.encoder or model.encoder.place)
+    return replace(model, encoder=replace(model.encoder, place=place))
 
 
 def _check(model: Model, encoder: Encoder, written: Model, windows: pa.Table) -> str:
