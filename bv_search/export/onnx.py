@@ -105,11 +105,18 @@ def write_onnx(path: Path, model: Model, encoder: Encoder) -> None:
         raise HeadError(
             "cannot be written as ONNX",
             where=model.name,
-            found=next(iter(str(error).splitlines()), type(error).__name__),
+            found=_first_line(error),
             do="leave --onnx away",
         ) from error
     assert program is not None, "the exporter gives a program"
     write_bytes(path, program.model_proto.SerializeToString())
+
+
+def _first_line(error: BaseException) -> str:
+    """Of what was wrong at first: the exporter wraps it several times."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 def check_onnx(path: Path, model: Model, encoder: Encoder, windows: pa.Table) -> Agreement:

@@ -15,7 +15,7 @@ from bv_search.errors import HeadError, UserError
 from bv_search.export import onnx
 from bv_search.export.export import ExportConfig
 from bv_search.export.export import run as export
-from bv_search.heads.config import HeadConfig, HeadShape, fits
+from bv_search.heads.config import FlatAdapterHead, HeadConfig, HeadShape, fits
 from bv_search.heads.head import Head
 from bv_search.model.combine import Method
 from bv_search.model.loading import model_of_run
@@ -26,7 +26,7 @@ from bv_search.source.reference import EncoderReference
 from bv_search.store.layout import POOLER, channel_name
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.registry import find_task
-from bv_search.tasks.row import Role
+from bv_search.tasks.row import Role, Row
 from bv_search.tasks.task import Kind
 from bv_search.tasks.window import WINDOW_SCHEMA
 from tests.heads.test_padded import EVERY_KIND, some_head
@@ -66,12 +66,8 @@ def shape_of(channels: Channels, task_name: str) -> HeadShape:
 
 def check(model: Model, encoder: Encoder, data: Path, path: Path) -> onnx.Agreement:
     rows = load_dataset(find_task("squad2-span"), str(data)).split("dev").rows[:12]
-    if model.task.kind is Kind.SPAN:
-        windows = model.task.windows(rows, encoder.tokenizer)
-    else:
-        windows = model.task.windows(
-            [replace(row, label=None, golds=None) for row in rows], encoder.tokenizer
-        )
+    bare = [Row(id=row.id, text_a=row.text_a, text_b=row.text_b) for row in rows]
+    windows = model.task.windows(bare, encoder.tokenizer)
     onnx.write_onnx(path, model, encoder)
     return onnx.check_onnx(path, model, encoder, windows)
 
@@ -119,7 +115,7 @@ def test_every_kind_of_head_reads_all_tokens(
     encoder = load_encoder(tiny_encoder, device="cpu")
     channels = channels_of(encoder, "all")
     shape = shape_of(channels, task)
-    if config.kind == "flat-adapter":
+    if isinstance(config, FlatAdapterHead):
         config = replace(config, tokens=find_task(task).max_length)
     if not fits(config, shape):
         pytest.skip("no head for this task")

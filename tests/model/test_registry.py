@@ -81,7 +81,7 @@ def test_heads_are_ranked_by_score_and_size_on_the_store(
     order = {"field_name": "metrics.report_score", "ascending": False, **dataset}
     ranked = logged(run, datasets=[dataset], order_by=[order])
     records = {record.id: record for record in run.finished_trials()}
-    scores = [records[model.name].report_score for model in ranked]
+    scores = [records[model.name].report_score or 0.0 for model in ranked]
     assert len(ranked) == len(records)
     assert scores == sorted(scores, reverse=True)
     small_ones = logged(run, filter_string="metrics.parameters < 200")

@@ -35,20 +35,20 @@ class PaddedWindows(Windows):
 
     @cached_property
     def owners_T(self) -> Tensor:
-        windows, longest = self.inside_NS.shape
-        return torch.arange(windows * longest, device=self.inside_NS.device) // longest
+        windows_N1 = torch.arange(self.inside_NS.shape[0], device=self.inside_NS.device)[:, None]
+        return windows_N1.expand_as(self.inside_NS).flatten()
 
     @cached_property
     def positions_T(self) -> Tensor:
-        windows, longest = self.inside_NS.shape
-        return torch.arange(windows * longest, device=self.inside_NS.device) % longest
+        positions_S = torch.arange(self.inside_NS.shape[1], device=self.inside_NS.device)
+        return positions_S.expand_as(self.inside_NS).flatten()
 
     def sums(self, x_TF: Tensor) -> Tensor:
         return self.pad(x_TF).sum(dim=0)
 
     def pad(self, x_TF: Tensor, value: float = 0.0) -> Tensor:
         windows, longest = self.inside_NS.shape
-        x_NSF = x_TF.view(windows, longest, x_TF.shape[1])
+        x_NSF = x_TF.reshape(windows, longest, x_TF.shape[1])
         return x_NSF.masked_fill(~self.inside_NS[..., None], value).transpose(0, 1)
 
     def unpad(self, x_SNF: Tensor) -> Tensor:
@@ -65,7 +65,7 @@ class _PaddedStrip(Strip):
     def lay(self, x_TF: Tensor) -> Tensor:
         """x_NFP."""
         windows, longest = self.inside_P.shape
-        x_NSF = x_TF.view(windows, longest, x_TF.shape[1])
+        x_NSF = x_TF.reshape(windows, longest, x_TF.shape[1])
         return x_NSF.masked_fill(~self.inside_P[..., None], 0.0).transpose(1, 2)
 
     def take(self, x_NFP: Tensor, *, stride: int = 1) -> Tensor:
