@@ -102,14 +102,14 @@ def write_onnx(path: Path, model: Model, encoder: Encoder) -> None:
                 verbose=False,
             )
     except Exception as error:  # the exporter fails in whatever way it comes to
-        raise HeadError(
-            "cannot be written as ONNX",
-            where=model.name,
-            found=_first_line(error),
-            do="leave --onnx away",
-        ) from error
+        raise _impossible(model, error) from error
     assert program is not None, "the exporter gives a program"
     write_bytes(path, program.model_proto.SerializeToString())
+
+
+def _impossible(model: Model, error: Exception) -> HeadError:
+    found, do = _first_line(error), "leave --onnx away"
+    return HeadError("cannot be written as ONNX", where=model.name, found=found, do=do)
 
 
 def _first_line(error: BaseException) -> str:
@@ -122,7 +122,11 @@ def _first_line(error: BaseException) -> str:
 def check_onnx(path: Path, model: Model, encoder: Encoder, windows: pa.Table) -> Agreement:
     """Refuses a file that differs by more than is allowed."""
     wide = replace(model, channels=replace(model.channels, precision=FLOAT32))
-    expected, found = live_logits(wide, encoder, windows), _onnx_logits(path, model, encoder, windows)
+    expected = live_logits(wide, encoder, windows)
+    try:
+        found = _onnx_logits(path, model, encoder, windows)
+    except Exception as error:  # what was traced may hold at one length alone
+        raise _impossible(model, error) from error
     kind = model.task.kind
     most, moved = _apart(found, expected, kind), _apart(live_logits(model, encoder, windows), expected, kind)
     said, own = model.task.answers(windows, found), model.task.answers(windows, expected)

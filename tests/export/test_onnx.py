@@ -84,6 +84,9 @@ def test_an_ensemble_of_copies_and_its_encoder_is_one_file(small: Small, tmp_pat
     assert agreement.windows == windows.num_rows
     assert agreement.most < onnx.TOLERANCE
 
+    (tmp_path / "broken.onnx").write_bytes(b"no graph")
+    with pytest.raises(HeadError, match=r"cannot be written as ONNX; found .*; leave --onnx away"):
+        onnx.check_onnx(tmp_path / "broken.onnx", model, encoder, windows)
     other = replace(model, members=members[1:2], method=Method.SINGLE)
     with pytest.raises(HeadError, match="says something else as ONNX; expected what torch says, within"):
         onnx.check_onnx(tmp_path / "model.onnx", other, encoder, windows)
