@@ -33,7 +33,7 @@ BATCHES = (1, 8)  # windows at once, in turn, where it is checked
 
 
 @dataclass(frozen=True, kw_only=True)
-class Agreement:
+class OnnxAgreement:
     """What ONNX Runtime says beside what torch says."""
 
     windows: int
@@ -119,7 +119,7 @@ def _first_line(error: BaseException) -> str:
     return next(iter(str(error).splitlines()), type(error).__name__)
 
 
-def check_onnx(path: Path, model: Model, encoder: Encoder, windows: pa.Table) -> Agreement:
+def check_onnx(path: Path, model: Model, encoder: Encoder, windows: pa.Table) -> OnnxAgreement:
     """Refuses a file that differs by more than is allowed."""
     wide = replace(model, channels=replace(model.channels, precision=FLOAT32))
     expected = live_logits(wide, encoder, windows)
@@ -139,7 +139,7 @@ def check_onnx(path: Path, model: Model, encoder: Encoder, windows: pa.Table) ->
             found=f"a difference of {most:.3g}",
             do="leave --onnx away",
         )
-    return Agreement(
+    return OnnxAgreement(
         windows=windows.num_rows,
         most=most,
         alike=alike,

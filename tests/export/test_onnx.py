@@ -64,7 +64,7 @@ def shape_of(channels: Channels, task_name: str) -> HeadShape:
     )
 
 
-def check(model: Model, encoder: Encoder, data: Path, path: Path) -> onnx.Agreement:
+def check(model: Model, encoder: Encoder, data: Path, path: Path) -> onnx.OnnxAgreement:
     rows = load_dataset(find_task("squad2-span"), str(data)).split("dev").rows[:12]
     bare = [Row(id=row.id, text_a=row.text_a, text_b=row.text_b) for row in rows]
     windows = model.task.windows(bare, encoder.tokenizer)
