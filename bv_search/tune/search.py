@@ -72,7 +72,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             memory = {"peak_scan_worker": workers.peak_memory()}
         _combine(study, progress)
         times.note("ensemble")
-        _register(study.run, mirror, progress)
+        _register(study, mirror, progress)
         times.note("register")
         recorder.ended(times.spent(workers.busy()), memory, session.why)
         _tell_of_trouble(mirror, progress)
@@ -178,10 +178,9 @@ def _combine(study: OpenStudy, progress: Progress) -> None:
         ensemble.decide([run], study.store, EnsembleConfig(runs=(str(run.path),)), progress)
 
 
-def _register(run: Run, mirror: MlflowMirror, progress: Progress) -> None:
+def _register(study: OpenStudy, mirror: MlflowMirror, progress: Progress) -> None:
     """What the run answers with, as a servable model; a failure is told, and costs the run nothing."""
-    from bv_search.model.loading import open_model
     from bv_search.model.registry import register  # with torch, which the search itself does without
 
-    if best(run.trials()) and register(open_model(run.path), mirror) is None:
+    if best(study.run.trials()) and register(study.run, study.store, mirror) is None:
         progress.say(f"the model is not registered in MLflow: {mirror.trouble}")
