@@ -8,5 +8,6 @@ layers.py     each layer's linear probe, and its weight in a learned pooling
 chart.py      a figure as SVG, for light and dark
 charts.py     the figures
 formatting.py numbers as words
+frame.py      what every page stands in: styles, tables that sort, linked charts; for other packages too
 page.py       facts and charts → report.html and report.md
 """

@@ -47,6 +47,21 @@ def seconds(value: float | None) -> str:
     return f"{value / 60:.1f} min" if value < 7200 else f"{value / 3600:.1f} h"
 
 
+def size(value: int | None) -> str:
+    """Bytes, by thousands as disks are sold."""
+    if value is None:
+        return NOTHING
+    for unit, least in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value >= least:
+            return f"{value / least:.3g} {unit}"
+    return f"{value} bytes"
+
+
+def cell(value: object) -> str:
+    """In a table of Markdown."""
+    return str(value).replace("|", "\\|").replace("\n", " ")
+
+
 def verdict(value: Delta | None) -> str:
     """What the interval allows to say."""
     return NOTHING if value is None else value.word

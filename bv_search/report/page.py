@@ -5,19 +5,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from bv_search.report import charts, formatting
 from bv_search.report.agreement import agreements
 from bv_search.report.effects import comparable, find_effects
 from bv_search.report.facts import Facts
+from bv_search.report.frame import environment
 from bv_search.report.layers import find_layers
 from bv_search.report.spans import span_facts
 from bv_search.run.leaderboard import describe, leaderboard
 from bv_search.run.trial import DONE
 
 SHOWN = 20  # heads on the leaderboard before the rest is folded away
-FORMATTERS = ("number", "interval", "delta", "percent", "share", "count", "seconds", "verdict", "beside")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,24 +26,11 @@ class Page:
 
 
 def render(facts: Facts) -> Page:
-    values, environment = _values(facts), _environment()
+    values, templates = _values(facts), environment()
     return Page(
-        html=environment.get_template("report.html.j2").render(values, charts=_charts(facts, values)),
-        markdown=environment.get_template("report.md.j2").render(values),
+        html=templates.get_template("report.html.j2").render(values, charts=_charts(facts, values)),
+        markdown=templates.get_template("report.md.j2").render(values),
     )
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("bv_search.report"),
-        autoescape=select_autoescape(["html.j2"]),
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters |= {name: getattr(formatting, name) for name in FORMATTERS}
-    environment.filters["cell"] = lambda value: str(value).replace("|", "\\|").replace("\n", " ")
-    return environment
 
 
 def _values(facts: Facts) -> dict[str, Any]:
