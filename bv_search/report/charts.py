@@ -6,6 +6,7 @@ from typing import Any
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from bv_search.model.standings import BEST, ENSEMBLE, SMALLEST
+from bv_search.report.calibration import Calibration
 from bv_search.report.chart import (
     BLUE,
     BROWN,
@@ -25,6 +26,7 @@ from bv_search.report.spans import SpanFacts
 from bv_search.run.trial import TrialRecord
 from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
 from bv_search.store.layout import EMBEDDINGS
+from bv_search.tasks.task import Kind
 
 ROLES = {
     MAJORITY: GREY,
@@ -225,6 +227,42 @@ def spans_chart(spans: Sequence[SpanFacts]) -> str | None:
         axes.set_ylim(0, 1.08)
         axes.set_ylabel("exact match on report")
         axes.grid(axis="y")
+        chart.figure.legend(loc="outside upper center", ncols=3, fontsize=9)
+    return chart.svg
+
+
+def calibration_chart(found: Sequence[Calibration], kind: Kind) -> str:
+    """What models say beside what is so: on the diagonal they can be taken at their word."""
+    title = (
+        "predicted and true values" if kind is Kind.REGRESSION else "confidence, and how often it is right"
+    )
+    with drawing(title, 4.0) as chart:
+        axes = chart.axes
+        said = [part.said for each in found for part in each.parts]
+        axes.plot([min(said), max(said)], [min(said), max(said)], color=GREY, linewidth=1.2, linestyle="--")
+        for number, each in enumerate(found):
+            at = [part.said for part in each.parts]
+            colour = ROLES[each.role]
+            for part in each.parts:
+                axes.plot([part.said] * 2, part.interval, color=colour, linewidth=1.2, alpha=0.45)
+            marker = MARKERS[number]
+            axes.plot(
+                at,
+                [part.found for part in each.parts],
+                marker,
+                color=colour,
+                label=each.title,
+                linestyle="-",
+                linewidth=1,
+            )
+        names = (
+            ("predicted value", "true value, mean")
+            if kind is Kind.REGRESSION
+            else ("confidence", "share that is right")
+        )
+        axes.set_xlabel(names[0])
+        axes.set_ylabel(names[1])
+        axes.grid(axis="both")
         chart.figure.legend(loc="outside upper center", ncols=3, fontsize=9)
     return chart.svg
 

@@ -25,6 +25,10 @@ def delta(value: Delta | None) -> str:
     return NOTHING if value is None else str(value)
 
 
+def signed(value: float, digits: int = 3) -> str:
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
 def percent(value: float | None) -> str:
     if value is None:
         return NOTHING

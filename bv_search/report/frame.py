@@ -15,7 +15,8 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, se
 from bv_search.report import formatting
 
 FORMATTERS = (
-    "number", "interval", "delta", "percent", "share", "count", "seconds", "size", "verdict", "beside", "cell"
+    "number", "interval", "delta", "signed", "percent", "share", "count", "seconds", "size", "verdict",
+    "beside", "cell",
 )  # fmt: skip
 HERE = "bv_search.report"
 

@@ -16,12 +16,13 @@ from bv_search.report.page import render
 from bv_search.run.folder import REPORT_HTML, REPORT_MD, Run
 from bv_search.run.mlflow import open_mirror
 from bv_search.run.roles import check_data
+from bv_search.tasks.row import Dataset, Role
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportConfig:
     runs: tuple[str, ...]  # each gets its own report
-    data: str | None = None  # if given: the data that the stores must have been made of
+    data: str | None = None  # that the stores were made of, so that its rows can be read on the page
     mlflow: bool = True  # the reports go to MLflow too
     together: str | None = None  # the folder for what compares the runs
 
@@ -75,15 +76,20 @@ def run(config: ReportConfig, progress: Progress) -> ReportResult:
     for one in runs:
         progress.say(f"report: reading {one.path}")
         facts = gather(one)
-        check_data(facts.store, config.data)
-        gathered.append(facts)
-    reports = tuple(_write(facts, config, progress) for facts in gathered)
-    together = () if config.together is None else write_together(gathered, Path(config.together))
+        dataset = check_data(facts.store, config.data)
+        gathered.append((facts, dataset))
+    reports = tuple(_write(facts, dataset, config, progress) for facts, dataset in gathered)
+    together = (
+        ()
+        if config.together is None
+        else write_together([facts for facts, _ in gathered], Path(config.together))
+    )
     return ReportResult(reports=reports, together=together)
 
 
-def _write(facts: Facts, config: ReportConfig, progress: Progress) -> Report:
-    page = render(facts)
+def _write(facts: Facts, dataset: Dataset | None, config: ReportConfig, progress: Progress) -> Report:
+    rows = None if dataset is None else {row.id: row for row in dataset.rows(Role.REPORT)}
+    page = render(facts, config.data, rows)
     html, markdown = facts.run.path / REPORT_HTML, facts.run.path / REPORT_MD
     write_text(html, page.html)
     write_text(markdown, page.markdown)
