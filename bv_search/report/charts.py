@@ -62,7 +62,7 @@ def standings_chart(facts: Facts) -> str:
         axes.set_xmargin(0.1)  # for the numbers beside the intervals
         axes.set_xlabel(f"{facts.task.metric} on report, with its 95 % interval")
         axes.grid(axis="x")
-        chart.figure.legend(loc="outside upper right", ncols=3, fontsize=9)
+        chart.figure.legend(loc="outside upper right", ncols=2, fontsize=9)
     return chart.svg
 
 
@@ -114,7 +114,7 @@ def parameters_chart(facts: Facts) -> str:
         axes.set_ylabel(f"{facts.task.metric} on report")
         axes.grid(axis="both")
         if len(kinds) > 1 or facts.front:
-            chart.figure.legend(loc="outside upper center", ncols=min(4, len(kinds)), fontsize=9)
+            chart.figure.legend(loc="outside upper center", ncols=min(3, len(kinds)), fontsize=9)
     return chart.svg
 
 
@@ -177,7 +177,7 @@ def layers_chart(layers: Layers | None, metric: str) -> str | None:
             each(axes, layers, metric)
             axes.grid(axis="y")
         _name_layers(chart.panels[-1], layers)
-        chart.figure.legend(loc="outside upper right", ncols=4, fontsize=9)
+        chart.figure.legend(loc="outside upper right", ncols=2, fontsize=9)
     return chart.svg
 
 

@@ -128,7 +128,7 @@ def _notes(facts: Facts, stage: Stage | None, data: str | None) -> Iterator[str]
         yield f"{DATA} is the data with the digest {manifest.data}; no file says where it was."
     if facts.task.name not in TASKS:
         yield f"{TASK} is the file of the task {facts.task.name}."
-    yield f"{space_file(facts.run.study)[0]} is the search space below."
+    yield f"{space_file(facts.run.study)[0]} is the search space that stands on this page."
     if not manifest.batch_tokens:
         yield "The store was not made by extraction, so nothing says how."
     elif stage is None and manifest.encoder.stage is not None:

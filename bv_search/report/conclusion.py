@@ -11,14 +11,15 @@ def conclude(facts: Facts) -> str:
     """Whether searching was worth its while, by how much, and with what size."""
     best = facts.standing(BEST)
     assert best is not None, "a run with a finished head has a best one"
-    gains = [each for each in (best, facts.standing(ENSEMBLE)) if each is not None and _is_gain(facts, each)]
+    gains = [each for each in (best, facts.standing(ENSEMBLE)) if is_gain(facts, each)]
     sentence = f"{'A gain' if gains else 'No gain'}: the best head scores {best.score:.3f}{_size(best)}"
     beside = [*_beside_ladder(facts, best), *_beside_encoder(facts, best)]
     return f"{sentence}{''.join(f', {text}' for text in beside)}{_ensemble(facts)}."
 
 
-def _is_gain(facts: Facts, standing: Standing) -> bool:
-    gain = facts.compared.gain(standing.evaluation)
+def is_gain(facts: Facts, standing: Standing | None) -> bool:
+    """Over the best of the ladder."""
+    gain = None if standing is None else facts.compared.gain(standing.evaluation)
     return gain is not None and gain.delta.low > 0
 
 

@@ -7,7 +7,8 @@ frame.html.j2  the page; blocks `title` and `body`; `linked`, if given, is the d
 parts.html.j2  macros: `scroll`, a table that scrolls by itself where a screen is narrow
 page.css       light and dark
 table.js       tables of the class `sortable`, which sort by a click or a key on the head of a column
-linked.js      a scatter, parallel coordinates and a leaderboard that show the same heads
+heads.html.j2  heads as points, lines and rows, for a page with `linked`: HeadColumns.to_json() of linked.py
+linked.js      what links them, with plots.js, scatter.js and parallel.js
 """
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape

@@ -85,6 +85,17 @@ class HeadColumns:
         }
 
 
+@dataclass(frozen=True, kw_only=True)
+class BoardRow:
+    """A line of a leaderboard."""
+
+    id: str  # in the linked charts
+    rank: int
+    record: TrialRecord
+    head: str
+    before: Sequence[str] = ()  # cells in front
+
+
 def columns_of(records: Sequence[TrialRecord], effects: Sequence[Effect] = ()) -> list[Column]:
     """What the heads were drawn as: one column for each hyperparameter that varies."""
     configs = [flat(record.config) for record in records]

@@ -1,6 +1,6 @@
 """Facts and charts → report.html, which needs nothing beside it, and report.md."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,11 +16,11 @@ from bv_search.report.effects import comparable, find_effects
 from bv_search.report.facts import Facts
 from bv_search.report.frame import environment
 from bv_search.report.layers import find_layers
-from bv_search.report.linked import head_columns
+from bv_search.report.linked import BoardRow, head_columns
 from bv_search.report.partings import find_partings
 from bv_search.report.spans import span_facts
 from bv_search.run.leaderboard import describe, leaderboard
-from bv_search.run.trial import DONE, TrialRecord
+from bv_search.run.trial import DONE
 from bv_search.scan.ladder import MAJORITY
 from bv_search.tasks.row import Row
 
@@ -31,17 +31,6 @@ SHOWN = 20  # heads on the leaderboard before the rest is folded away
 class Page:
     html: str
     markdown: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class BoardRow:
-    """A line of a leaderboard."""
-
-    id: str  # in the linked charts
-    rank: int
-    record: TrialRecord
-    head: str
-    before: Sequence[str] = ()  # cells in front
 
 
 def render(facts: Facts, data: str | None = None, rows: Mapping[str, Row] | None = None) -> Page:

@@ -1,5 +1,6 @@
 """The report of a run: report.html and report.md in its folder, each whole or as it was."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -24,7 +25,7 @@ class ReportConfig:
     runs: tuple[str, ...]  # each gets its own report
     data: str | None = None  # that the stores were made of, so that its rows can be read on the page
     mlflow: bool = True  # the reports go to MLflow too
-    together: str | None = None  # the folder for what compares the runs
+    together: str | None = None  # the folder for what compares runs; None: of several, that of the first
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,12 +80,16 @@ def run(config: ReportConfig, progress: Progress) -> ReportResult:
         dataset = check_data(facts.store, config.data)
         gathered.append((facts, dataset))
     reports = tuple(_write(facts, dataset, config, progress) for facts, dataset in gathered)
-    together = (
-        ()
-        if config.together is None
-        else write_together([facts for facts, _ in gathered], Path(config.together))
-    )
+    together = _compare([facts for facts, _ in gathered], config)
     return ReportResult(reports=reports, together=together)
+
+
+def _compare(all_facts: Sequence[Facts], config: ReportConfig) -> tuple[Path, ...]:
+    """Several runs always; where nothing else is said, beside the first of them."""
+    if config.together is None and len(all_facts) == 1:
+        return ()
+    beside = all_facts[0].run.path.parent
+    return write_together(all_facts, beside if config.together is None else Path(config.together))
 
 
 def _write(facts: Facts, dataset: Dataset | None, config: ReportConfig, progress: Progress) -> Report:
