@@ -62,7 +62,7 @@ def calibrations(facts: Facts) -> list[Calibration]:
 
 def _calibration(facts: Facts, model: Standing) -> Calibration:
     said, found = _said_and_found(facts, model)
-    bound = _mean_interval if facts.task.kind is Kind.REGRESSION else _share_interval
+    bound = _mean_interval if facts.task.kind is Kind.REGRESSION else share_interval
     parts = [
         Part(
             said=float(said[rows].mean()),
@@ -70,7 +70,7 @@ def _calibration(facts: Facts, model: Standing) -> Calibration:
             interval=bound(found[rows]),
             rows=len(rows),
         )
-        for rows in _cut(said)
+        for rows in cut_by(said)
     ]
     return Calibration(role=model.role, title=model.title, parts=parts)
 
@@ -110,13 +110,13 @@ def _log_sum(values: np.ndarray) -> float:
     return top + float(np.log(np.exp(values.astype(np.float64) - top).sum()))
 
 
-def _cut(said: Floats) -> list[npt.NDArray[np.int64]]:
+def cut_by(said: Floats) -> list[npt.NDArray[np.int64]]:
     """Rows in the order of what is said of them, in parts of one size."""
     count = max(1, min(PARTS, len(said) // LEAST_ROWS))
     return [rows for rows in np.array_split(np.argsort(said, kind="stable"), count) if len(rows)]
 
 
-def _share_interval(found: Floats) -> tuple[float, float]:
+def share_interval(found: Floats) -> tuple[float, float]:
     """Wilson's: inside of 0 and 1, and not empty where all rows are right."""
     rows, share = len(found), float(found.mean())
     middle = (share + NORMAL**2 / (2 * rows)) / (1 + NORMAL**2 / rows)

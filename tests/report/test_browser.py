@@ -152,8 +152,8 @@ def test_a_head_that_is_pointed_at_is_told_and_marked_everywhere(browser: Browse
     ActionChains(browser.chrome).move_to_element(line).perform()
     assert [each.get_attribute("data-head") for each in browser.all("tr.active")] == ["0003"]
     drawn = (
-        "const canvas = document.querySelectorAll('#linked-parallel canvas')[1]; return canvas.getContext('2d')"
-        ".getImageData(0, 0, canvas.width, canvas.height).data.some(Boolean)"
+        "const canvas = document.querySelectorAll('#linked-parallel canvas')[1];"
+        "return canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.some(Boolean)"
     )
     assert browser.run(drawn)
     ActionChains(browser.chrome).move_to_element(browser.one("#linked-clear")).perform()

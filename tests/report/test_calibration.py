@@ -1,5 +1,7 @@
 """Confidence: what a model says of itself, and what becomes of it."""
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -9,10 +11,10 @@ from bv_search.report.calibration import (
     PARTS,
     Calibration,
     Part,
-    _cut,
-    _share_interval,
     calibrations,
     class_confidence,
+    cut_by,
+    share_interval,
     span_confidence,
 )
 from bv_search.report.facts import gather
@@ -66,16 +68,16 @@ def test_no_answer_is_as_sure_as_the_least_of_its_windows() -> None:
 
 def test_parts_are_of_one_size_and_in_the_order_of_confidence() -> None:
     said = np.random.default_rng(0).random(405)
-    parts = _cut(said)
+    parts = cut_by(said)
     assert len(parts) == PARTS
     assert {len(part) for part in parts} == {40, 41}
-    assert all(said[low].max() <= said[high].min() for low, high in zip(parts, parts[1:], strict=False))
-    assert len(_cut(said[: 3 * LEAST_ROWS])) == 3
-    assert len(_cut(said[:5])) == 1
+    assert all(said[low].max() <= said[high].min() for low, high in pairwise(parts))
+    assert len(cut_by(said[: 3 * LEAST_ROWS])) == 3
+    assert len(cut_by(said[:5])) == 1
 
 
 def test_a_share_has_an_interval_even_where_all_is_right() -> None:
-    low, high = _share_interval(np.ones(40))
+    low, high = share_interval(np.ones(40))
     assert 0.9 < low < 0.95
     assert high == pytest.approx(1.0)
 

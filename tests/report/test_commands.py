@@ -98,4 +98,4 @@ def test_a_step_costs_what_was_kept_of_it(run: Run, small: Small) -> None:
     assert found["tune"].seconds == pytest.approx(2.0)
     assert found["search"].is_part
     assert found["search"].seconds == pytest.approx(1.5)
-    assert [each.step for each in costs_of(facts, None)][0] == "extract"
+    assert costs_of(facts, None)[0].step == "extract"

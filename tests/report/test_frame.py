@@ -8,7 +8,8 @@ import pytest
 from bv_search.report.frame import environment
 
 HOSTILE = "</script><script>alert(1)</script><!-- \u2028"
-PAGE = '{% extends "frame.html.j2" %}{% block title %}{{ title }}{% endblock %}{% block body %}{{ body }}{% endblock %}'
+PAGE = '{% extends "frame.html.j2" %}{% block title %}{{ title }}{% endblock %}'
+PAGE += "{% block body %}{{ body }}{% endblock %}"
 
 
 def colours(scheme: str) -> dict[str, str]:
