@@ -67,27 +67,39 @@
     tip.style.top = `${clamp(y + 14, 4, Math.max(4, innerHeight - height - 4))}px`;
   }
 
-  function board(table) {
+  const FIRST = 100; // lines of the leaderboard, until all are asked for: thousands would take a second to lay out
+
+  function board(table, more) {
     const place = new Map(data.ids.map((id, row) => [id, row]));
-    const rows = Array.from({ length: count });
-    const others = []; // of heads that have no place in the charts
-    for (const line of table.tBodies[0].rows) {
-      const row = place.get(line.dataset.head);
-      if (row === undefined) others.push(line);
-      else rows[row] = line;
+    const rowOf = (line) => place.get(line?.dataset.head) ?? null;
+    const lines = new Map(Array.from(table.tBodies[0].rows, (line) => [rowOf(line), line]));
+    let most = FIRST, last = null;
+
+    function show() {
+      const isBrushed = heads.shown.includes(0);
+      let left = 0;
+      for (const line of table.tBodies[0].rows) {
+        const row = rowOf(line); // none of a head that failed: it is on no axis
+        const stays = row === null ? !isBrushed : heads.shown[row];
+        left += stays ? 1 : 0;
+        line.classList.toggle("out", !stays || left > most);
+      }
+      more.hidden = left <= most;
+      more.textContent = `the other ${left - most}`;
     }
-    const rowOf = (event) => place.get(event.target.closest("tr")?.dataset.head) ?? null;
-    table.tBodies[0].addEventListener("pointerover", (event) => heads.point(rowOf(event)));
+
+    more.addEventListener("click", () => {
+      most = Infinity;
+      show();
+    });
+    table.addEventListener("sorted", show);
+    table.tBodies[0].addEventListener("pointerover", (event) => heads.point(rowOf(event.target.closest("tr"))));
     table.addEventListener("pointerleave", () => heads.point(null));
-    let last = null;
     heads.views.push({
-      show() {
-        rows.forEach((line, row) => line.classList.toggle("out", !heads.shown[row]));
-        for (const line of others) line.classList.toggle("out", heads.shown.includes(0));
-      },
+      show,
       mark() {
-        rows[last]?.classList.remove("active");
-        rows[heads.active]?.classList.add("active");
+        lines.get(last)?.classList.remove("active");
+        lines.get(heads.active)?.classList.add("active");
         last = heads.active;
       },
     });
@@ -96,6 +108,6 @@
   document.documentElement.classList.add("linked");
   window.drawScatter(document.getElementById("linked-scatter"), heads);
   window.drawParallel(document.getElementById("linked-parallel"), heads);
-  board(document.getElementById("linked-board"));
+  board(document.getElementById("linked-board"), document.getElementById("linked-more"));
   heads.show();
 })();

@@ -4,6 +4,7 @@
 
 (() => {
   const { COLOURS, clamp, make, scaleOf, whenSized } = window.plots;
+  const AT_ONCE = 600; // lines of a frame: a brush that moves need not wait for all of them
   const NEAR = 11; // pixels, from which a line is pointed at
   const MISSING = -0.09; // where on an axis heads stand that have no value there
   const GAP = 64; // pixels from an axis to the next, at least
@@ -21,6 +22,7 @@
     const height = 320, top = 48, bottom = 270;
     const toY = (at) => bottom - at * (bottom - top);
     let below = null, above = null, toX = null, wide = 0;
+    let coming = 0; // the frame in which lines are gone on with
 
     function draw(width) {
       wide = Math.max(width, 60 + GAP * (axes.length - 1) + 60);
@@ -137,18 +139,24 @@
       const context = below.getContext("2d");
       const style = getComputedStyle(plot);
       const colours = Array.from({ length: COLOURS }, (_, each) => style.getPropertyValue(`--c${each}`));
+      const rows = Array.from(shown.keys());
+      const order = [...rows.filter((row) => shown[row]), ...rows.filter((row) => !shown[row])];
+      const left = shown.reduce((sum, each) => sum + each, 0);
+      const faint = style.getPropertyValue("--line");
+      const paint = (row) => {
+        context.globalCompositeOperation = shown[row] ? "source-over" : "destination-over"; // behind what is kept
+        context.strokeStyle = shown[row] ? colours[group.values[row] % COLOURS] : faint;
+        context.globalAlpha = shown[row] ? clamp(60 / left, 0.12, 0.85) : clamp(200 / count, 0.15, 0.8);
+        trace(context, row);
+      };
       context.clearRect(0, 0, wide, height);
       context.lineWidth = 1.2;
-      context.strokeStyle = style.getPropertyValue("--line");
-      context.globalAlpha = clamp(200 / count, 0.15, 0.8);
-      for (let row = 0; row < count; row++) if (!shown[row]) trace(context, row);
-      const left = shown.reduce((sum, each) => sum + each, 0);
-      context.globalAlpha = clamp(60 / left, 0.12, 0.85);
-      for (let row = 0; row < count; row++) {
-        if (!shown[row]) continue;
-        context.strokeStyle = colours[group.values[row] % COLOURS];
-        trace(context, row);
-      }
+      cancelAnimationFrame(coming);
+      const paintSome = () => {
+        for (const row of order.splice(0, AT_ONCE)) paint(row);
+        if (order.length) coming = requestAnimationFrame(paintSome);
+      };
+      paintSome();
     }
 
     function mark() {

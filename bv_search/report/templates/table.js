@@ -18,6 +18,7 @@
     const isEmpty = ({ value }) => value === "" || value === "–";
     rows.sort((a, b) => isEmpty(a) - isEmpty(b) || direction * order(a.value, b.value) || 0);
     body.append(...rows.map(({ row }) => row));
+    table.dispatchEvent(new Event("sorted"));
   }
 
   function turn(table, head) {
