@@ -114,11 +114,11 @@ def _tune(facts: Facts) -> list[str]:
 def _after(facts: Facts, data: str | None) -> Iterator[list[str]]:
     again = str(facts.run.path.with_name(facts.run.study.name + AGAIN))
     chosen = facts.run.ensemble()
-    if chosen is not None:
-        others = {member["run"] for member in chosen["members"]} - {"."}
-        plain = chosen["method"] in (Method.GREEDY, Method.SINGLE)
-        method = [] if plain else ["--method", str(chosen["method"])]
-        yield ["ensemble", again, *(str(facts.run.path / other) for other in sorted(others)), *method]
+    others = sorted({member["run"] for member in chosen["members"]} - {"."}) if chosen else []
+    method = chosen["method"] if chosen else Method.GREEDY
+    if others or method not in (Method.GREEDY, Method.SINGLE):  # a search ends with these itself
+        named = [] if method == Method.SINGLE else ["--method", str(method)]
+        yield ["ensemble", again, *(str(facts.run.path / other) for other in others), *named]
     yield ["report", again, *(["--data", data] if data else [])]
 
 

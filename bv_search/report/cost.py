@@ -42,12 +42,9 @@ def _costs(facts: Facts, stage: Stage | None) -> Iterator[StepCost]:
     files = sum(entry.size for entry in facts.store.manifest.files())
     yield StepCost(step="extract", seconds=None, size=files + (facts.store.folder.size(MANIFEST) or 0))
     steps = facts.run.seconds()
-    ensemble = steps.pop("ensemble", None)
     yield StepCost(step="tune", seconds=steps.pop("total", None), size=_size(facts.run.path))
     for step, seconds in steps.items():
         yield StepCost(step=step, seconds=seconds, size=None, is_part=True)
-    if ensemble is not None:
-        yield StepCost(step="ensemble", seconds=ensemble, size=None)
 
 
 def _size(folder: Path) -> int:
