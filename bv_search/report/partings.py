@@ -112,16 +112,19 @@ class _Reader:
 
     def read(self, place: int) -> RowToRead:
         name = self._ids[place]
-        gold, excerpt = self._gold_of(place), None
-        ours, theirs = (self._words(said[place]) for said in self._said)
+        ours, theirs = (said[place] for said in self._said)
+        golds, excerpt = [self._gold_of(place)], None
         if self._task.kind is Kind.SPAN:
-            ((passage, golds),) = (
-                self._index.slice(self._windows[name], 1).select(["passage", "golds"]).to_pandas().to_numpy()
-            )
-            gold = " / ".join(dict.fromkeys(golds)) or SILENCE
-            excerpt = excerpt_of(passage, [*golds, ours, theirs])
+            (window,) = self._index.slice(self._windows[name], 1).to_pylist()
+            golds = list(dict.fromkeys(window["golds"]))
+            excerpt = excerpt_of(window["passage"], [*golds, ours["prediction"], theirs["prediction"]])
         return RowToRead(
-            id=name, texts=self._texts(name), excerpt=excerpt, gold=gold, ours=ours, theirs=theirs
+            id=name,
+            texts=self._texts(name),
+            excerpt=excerpt,
+            gold=" / ".join(golds) or SILENCE,
+            ours=self._words(ours),
+            theirs=self._words(theirs),
         )
 
     def _texts(self, name: str) -> list[str]:

@@ -133,10 +133,13 @@
   }
 
   function drawRungs(svg, box, rungs, key, toY) {
-    for (const rung of rungs) {
+    let last = -Infinity; // the height of the line above, from the top
+    for (const rung of rungs.toSorted((a, b) => b[key] - a[key])) {
       const height = toY(rung[key]);
+      const isClose = height - last < 14; // then its name stands below it, and that of the other above
       svg.append(make("line", { class: "rung", x1: box.left, x2: box.right, y1: height, y2: height }));
-      svg.append(make("text", { class: "halo", x: box.right - 4, y: height - 4, "text-anchor": "end" }, rung.title));
+      svg.append(make("text", { class: "halo", x: box.right - 4, y: height + (isClose ? 13 : -4), "text-anchor": "end" }, rung.title));
+      last = height;
     }
   }
 })();
