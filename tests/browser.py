@@ -22,7 +22,6 @@ FLAGS = (
     "--host-resolver-rules=MAP * ~NOTFOUND",
 )
 PHONE, DESK = (390, 844), (1200, 900)
-HEIGHT = 4000  # pixels of a page that may be seen at once, so that nothing needs to be scrolled to
 
 
 @contextmanager
@@ -59,8 +58,9 @@ class Browser:
         self.chrome.get(page.resolve().as_uri())
 
     def show_in(self, scheme: str) -> None:
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        self.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+        wanted = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}  # scrolls at once
+        features = [{"name": name, "value": value} for name, value in wanted.items()]
+        self.chrome.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
 
     def run(self, script: str, *arguments: object) -> Any:
         return self.chrome.execute_script(script, *arguments)

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver.remote.webelement import WebElement
 
 from bv_search.command import Progress
 from bv_search.report.frame import environment
@@ -99,6 +100,13 @@ def shown(browser: Browser) -> list[str]:
     return found
 
 
+def axis(browser: Browser, title: str) -> WebElement:
+    """What is dragged along."""
+    labels = {each.get_attribute("aria-label") or "": each for each in browser.all("#linked-parallel .catch")}
+    (found,) = [grip for label, grip in labels.items() if label.startswith(f"{title}:")]
+    return found
+
+
 def settle(browser: Browser) -> None:
     """Until what waits for the next frame has been drawn."""
     browser.chrome.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
@@ -177,16 +185,11 @@ def test_points_are_gone_through_by_the_arrow_keys(browser: Browser, few: Path) 
 def test_a_brush_keeps_its_heads_in_all_three(browser: Browser, few: Path) -> None:
     browser.open(few)
     settle(browser)
-    (grip,) = [
-        each for each in browser.all(".catch") if "on select" in (each.get_attribute("aria-label") or "")
-    ]
-    box = browser.run(
-        "const { x, y, height } = arguments[0].getBoundingClientRect(); return [x, y, height]", grip
-    )
+    grip = axis(browser, f"{HOSTILE} on select")
     browser.run("arguments[0].scrollIntoView({ block: 'center', inline: 'center' })", grip)
-    middle = int(box[2] / 2)
-    drag = ActionChains(browser.chrome).move_to_element_with_offset(grip, 0, -middle + 4).click_and_hold()
-    drag.move_by_offset(0, int(box[2] * 0.4)).release().perform()
+    height = browser.run("return arguments[0].getBoundingClientRect().height", grip)
+    drag = ActionChains(browser.chrome).move_to_element_with_offset(grip, 0, 4 - int(height / 2))
+    drag.click_and_hold().move_by_offset(0, int(0.4 * height)).release().perform()
     settle(browser)
     kept = shown(browser)
     scores = {record.id: record.score or 0.0 for record in heads(30)}
@@ -205,9 +208,7 @@ def test_a_brush_keeps_its_heads_in_all_three(browser: Browser, few: Path) -> No
 def test_an_axis_is_brushed_by_the_keyboard(browser: Browser, few: Path) -> None:
     browser.open(few)
     settle(browser)
-    (grip,) = [
-        each for each in browser.all(".catch") if (each.get_attribute("aria-label") or "").startswith("size")
-    ]
+    grip = axis(browser, "size")
     browser.run("arguments[0].focus()", grip)
     ActionChains(browser.chrome).send_keys(Keys.ARROW_DOWN).perform()
     settle(browser)
@@ -257,9 +258,7 @@ def test_colours_change_while_the_page_is_open(browser: Browser, few: Path) -> N
 def test_thousands_of_heads_stay_quick(browser: Browser, tmp_path: Path) -> None:
     browser.open(write_heads(tmp_path / "many.html", MANY))
     settle(browser)
-    (grip,) = [
-        each for each in browser.all(".catch") if (each.get_attribute("aria-label") or "").startswith("size")
-    ]
+    grip = axis(browser, "learning_rate")
     browser.run("arguments[0].focus()", grip)
     began = time.monotonic()
     for _ in range(4):

@@ -97,15 +97,19 @@
       grip.addEventListener("lostpointercapture", stop);
     }
 
-    // A quarter of the axis, up and down; with Shift it grows and shrinks.
+    // A quarter of the axis, or one of its levels, up and down; with Shift it grows and shrinks.
     function nudge(axis, event) {
       const way = { ArrowUp: 1, ArrowDown: -1 }[event.key];
       if (event.key === "Escape") return brushTo(axis, null);
       if (!way) return undefined;
       event.preventDefault();
-      const [low, high] = axis.brush ?? (way > 0 ? [-0.27, -0.02] : [1.02, 1.27]);
-      const by = way / 8;
-      return brushTo(axis, event.shiftKey ? [low, Math.max(low + 0.02, high + by)] : [low + by, high + by]);
+      const step = axis.levels ? 1 / Math.max(1, axis.levels.length - 1) : 1 / 8;
+      const width = axis.levels ? Math.min(step, 0.1) : 1 / 4;
+      const edge = axis.levels ? -width / 2 : 0;
+      if (!axis.brush) return brushTo(axis, way > 0 ? [edge, edge + width] : [1 - edge - width, 1 - edge]);
+      const [low, high] = axis.brush;
+      const by = way * step;
+      return brushTo(axis, event.shiftKey ? [low, Math.max(low + width, high + by)] : [low + by, high + by]);
     }
 
     let waiting = false;
