@@ -73,4 +73,5 @@ class Browser:
 
     def complaints(self) -> list[str]:
         """What the page has said on its console: errors, and what its policy refused."""
-        return [entry["message"] for entry in self.chrome.get_log("browser")]
+        log = self.chrome.get_log("browser")
+        return [entry["message"] for entry in log if entry["level"] == "SEVERE"]
