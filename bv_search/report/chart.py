@@ -15,7 +15,7 @@ BLUE, ORANGE, GREEN, PINK, GREY = "#3d8bd4", "#dd7a2a", "#3a9d5d", "#c35f9c", "#
 BROWN, VIOLET = "#9c6b3c", "#8a70d6"
 COLOURS = (BLUE, ORANGE, GREEN, PINK, GREY)
 MARKERS = ("o", "s", "^", "D", "v", "P")  # one more than colours: thirty kinds look different
-WIDTH = 4.8  # inches: letters stay readable on a phone
+WIDTH = 7.2  # inches
 STYLE = {
     "svg.fonttype": "none",
     "font.family": "sans-serif",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from bv_search.files import write_text
 from bv_search.model.standings import BEST, ENSEMBLE, Lead, Standing
-from bv_search.report.chart import Chart, drawing
-from bv_search.report.charts import ROLES
+from bv_search.report.chart import Chart
+from bv_search.report.charts import ROLES, drawing_narrow
 from bv_search.report.conclusion import is_gain
 from bv_search.report.facts import Facts
 from bv_search.report.formatting import NOTHING, count
@@ -205,7 +205,7 @@ def _with_size(standing: Standing | None) -> str:
 def chart_of(all_facts: Sequence[Facts]) -> Chart:
     """Every run a group of lines, every model in it one."""
     names = [facts.run.study.name for facts in all_facts]
-    with drawing("what each model scores", 1.2 + 0.75 * len(names)) as chart:
+    with drawing_narrow("what each model scores", 1.2 + 0.75 * len(names)) as chart:
         axes = chart.axes
         for number, role in enumerate(SHOWN):
             label: str | None = "majority or mean" if role == MAJORITY else role
