@@ -9,6 +9,7 @@ from typing import Any
 from bv_search.encoder.stage import Stage
 from bv_search.model.combine import Method
 from bv_search.report.facts import Facts
+from bv_search.run.folder import REPORT_HTML, STUDY
 from bv_search.run.study import SCORE, Study
 from bv_search.tasks.registry import TASKS
 
@@ -128,7 +129,7 @@ def _notes(facts: Facts, stage: Stage | None, data: str | None) -> Iterator[str]
         yield f"{DATA} is the data with the digest {manifest.data}; no file says where it was."
     if facts.task.name not in TASKS:
         yield f"{TASK} is the file of the task {facts.task.name}."
-    yield f"{space_file(facts.run.study)[0]} is the search space that stands on this page."
+    yield f"{space_file(facts.run.study)[0]} is the search space, which stands in {REPORT_HTML}, and in {STUDY} as `space`."
     if not manifest.batch_tokens:
         yield "The store was not made by extraction, so nothing says how."
     elif stage is None and manifest.encoder.stage is not None:

@@ -12,7 +12,8 @@ def conclude(facts: Facts) -> str:
     best = facts.standing(BEST)
     assert best is not None, "a run with a finished head has a best one"
     gains = [each for each in (best, facts.standing(ENSEMBLE)) if is_gain(facts, each)]
-    sentence = f"{'A gain' if gains else 'No gain'}: the best head scores {best.score:.3f}{_size(best)}"
+    opening = "The" if facts.compared.highest is None else "A gain: the" if gains else "No gain: the"
+    sentence = f"{opening} best head scores {best.score:.3f}{_size(best)}"
     beside = [*_beside_ladder(facts, best), *_beside_encoder(facts, best)]
     return f"{sentence}{''.join(f', {text}' for text in beside)}{_ensemble(facts)}."
 
@@ -24,7 +25,7 @@ def is_gain(facts: Facts, standing: Standing | None) -> bool:
 
 
 def _size(best: Standing) -> str:
-    return "" if best.percent is None else f" with {percent(best.percent)} of the encoder’s parameters"
+    return "" if best.percent is None else f" with {percent(best.percent)} of the encoder's parameters"
 
 
 def _beside_ladder(facts: Facts, best: Standing) -> list[str]:

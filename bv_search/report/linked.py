@@ -25,13 +25,14 @@ class Column:
     key: str
     title: str
     values: Sequence[Value]
+    bends: bool = True  # its axis may count decades, which that of a score never does
 
     @property
     def scale(self) -> Scale:
         known = self._known
         if any(isinstance(value, str | bool) for value in known):
             return "levels"
-        if min(known) > 0 and max(known) >= BENT * min(known):
+        if self.bends and min(known) > 0 and max(known) >= BENT * min(known):
             return "log"
         return "linear"
 
@@ -137,7 +138,10 @@ def measures(records: Sequence[TrialRecord], metric: str) -> list[Column]:
         SELECT: (f"{metric} on select", [_finite(record.score) for record in records]),
         REPORT: (f"{metric} on report", [_finite(record.report_score) for record in records]),
     }
-    return [Column(key=key, title=title, values=found) for key, (title, found) in values.items()]
+    return [
+        Column(key=key, title=title, values=found, bends=key not in (SELECT, REPORT))
+        for key, (title, found) in values.items()
+    ]
 
 
 def rung_line(rung: Standing) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from bv_search.files import write_text
 from bv_search.model.standings import Standing, Standings
 from bv_search.report import formatting
 from bv_search.report.comparison import write_together
+from bv_search.report.conclusion import conclude
 from bv_search.report.facts import Facts, gather
 from bv_search.report.page import render
 from bv_search.run.folder import REPORT_HTML, REPORT_MD, Run
@@ -39,6 +40,7 @@ class Report:
             "run": str(self.facts.run.path),
             "html": str(self.html),
             "markdown": str(self.markdown),
+            "conclusion": conclude(self.facts),
             "standings": [_standing_json(standing, self.facts.compared) for standing in self.facts.standings],
         }
 
@@ -60,7 +62,13 @@ class ReportResult:
 
     def text(self) -> str:
         texts = [
-            "\n".join([*formatting.summary(report.facts), f"written: {report.html}, {report.markdown.name}"])
+            "\n".join(
+                [
+                    conclude(report.facts),
+                    *formatting.summary(report.facts),
+                    f"written: {report.html}, {report.markdown.name}",
+                ]
+            )
             for report in self.reports
         ]
         if self.together:

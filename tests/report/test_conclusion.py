@@ -1,8 +1,11 @@
 """The verdict: one sentence, and no more than the intervals allow."""
 
+from dataclasses import replace
+
 from bv_search.command import Progress
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
+from bv_search.model.standings import Standings
 from bv_search.report.conclusion import conclude, is_gain
 from bv_search.report.facts import gather
 from bv_search.run import Run
@@ -42,3 +45,9 @@ def test_an_ensemble_is_told_beside_the_head(small: Small, run: Run) -> None:
     ensemble = facts.standing("ensemble")
     assert ensemble is not None
     assert f"; the ensemble scores {ensemble.score:.3f}, " in conclude(facts)
+
+
+def test_where_there_is_no_ladder_nothing_is_called_a_gain_or_none(run: Run) -> None:
+    facts = gather(run)
+    alone = Standings(all=[each for each in facts.standings if not each.is_rung])
+    assert conclude(replace(facts, compared=alone)).startswith("The best head scores 0.")

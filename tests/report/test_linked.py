@@ -25,6 +25,16 @@ def test_a_few_numbers_are_levels_in_their_order_and_many_are_a_range() -> None:
     assert (found["rate"]["scale"], found["rate"]["title"]) == ("log", "rate")
 
 
+def test_scores_stand_on_a_straight_axis_however_far_apart() -> None:
+    records = [head(1, {"rate": 0.1}, report_score=0.01), head(2, {"rate": 0.2}, report_score=0.9)]
+    scales = {
+        column["key"]: column["scale"] for column in head_columns(records, (), (), "f1").to_json()["columns"]
+    }
+    assert (scales["report"], scales["parameters"]) == ("linear", "linear")
+    many = head_columns([*records, head(5, {})], (), (), "f1").to_json()["columns"]
+    assert next(column["scale"] for column in many if column["key"] == "parameters") == "log"
+
+
 def test_what_a_head_does_not_have_is_none() -> None:
     records = [head(1, {"head": {"size": 16}}), head(2, {"head": {}}), head(3, {"head": {"size": 64}})]
     (column,) = columns_of(records)
