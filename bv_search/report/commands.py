@@ -129,7 +129,8 @@ def _notes(facts: Facts, stage: Stage | None, data: str | None) -> Iterator[str]
         yield f"{DATA} is the data with the digest {manifest.data}; no file says where it was."
     if facts.task.name not in TASKS:
         yield f"{TASK} is the file of the task {facts.task.name}."
-    yield f"{space_file(facts.run.study)[0]} is the search space, which stands in {REPORT_HTML}, and in {STUDY} as `space`."
+    space, _ = space_file(facts.run.study)
+    yield f"{space} is the search space, which stands in {REPORT_HTML}, and in {STUDY} as `space`."
     if not manifest.batch_tokens:
         yield "The store was not made by extraction, so nothing says how."
     elif stage is None and manifest.encoder.stage is not None:

@@ -86,7 +86,7 @@ def test_the_page_needs_nothing_beside_it(written: tuple[Run, str, str]) -> None
 def test_charts_are_whole_svg_in_the_pages_colour(written: tuple[Run, str, str]) -> None:
     _, html, _ = written
     charts = re.findall(r"<svg.*?</svg>", html, flags=re.DOTALL)
-    assert len(charts) == 4  # standings, parameters, spans, layers; too few trials for effects, one look each
+    assert len(charts) == 5  # standings, parameters, spans, layers, calibration; too few trials for effects
     for chart in charts:
         ElementTree.fromstring(chart)
         assert "currentColor" in chart
