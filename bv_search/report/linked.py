@@ -29,7 +29,7 @@ class Column:
 
     @property
     def scale(self) -> Scale:
-        known = self._known
+        known = self.known
         if any(isinstance(value, str | bool) for value in known):
             return "levels"
         if self.bends and min(known) > 0 and max(known) >= BENT * min(known):
@@ -38,10 +38,10 @@ class Column:
 
     @property
     def varies(self) -> bool:
-        return len(set(map(_hashable, self._known))) > 1
+        return len(set(map(_hashable, self.known))) > 1
 
     @property
-    def _known(self) -> list[Any]:
+    def known(self) -> list[Any]:
         return [value for value in self.values if value is not None]
 
     def to_json(self) -> dict[str, Any]:
@@ -49,7 +49,7 @@ class Column:
         found = {"key": self.key, "title": self.title, "scale": scale}
         if scale != "levels":
             return {**found, "values": list(self.values)}
-        levels = sorted({_name(value) for value in self._known}, key=_order)
+        levels = sorted({_name(value) for value in self.known}, key=_order)
         place = {level: number for number, level in enumerate(levels)}
         values = [None if value is None else place[_name(value)] for value in self.values]
         return {**found, "levels": levels, "values": values}
@@ -70,7 +70,7 @@ class HeadColumns:
 
     def to_json(self) -> dict[str, Any]:
         """None of no value; whatever is no number, is none."""
-        useful = [column for column in self.measured if column._known]
+        useful = [column for column in self.measured if column.known]
         keys = {column.key for column in useful}
         columns = [self.group, *self.drawn, *useful]
         return {
@@ -169,7 +169,7 @@ def _varies(column: Column, records: Sequence[TrialRecord]) -> bool:
 
 def _as_levels(column: Column) -> Column:
     """A few different whole numbers are steps, not a range."""
-    known = set(column._known)
+    known = set(column.known)
     few = 1 < len(known) <= MANY and all(isinstance(value, int | float) for value in known)
     mixed = any(isinstance(value, str | bool) for value in known)
     if not (few or mixed):
