@@ -17,6 +17,7 @@ from bv_search.report.linked import (
     GROUP,
     REPORT,
     SELECT,
+    SHARE,
     BoardRow,
     Column,
     HeadColumns,
@@ -128,15 +129,15 @@ def heads_of(all_facts: Sequence[Facts], names: Sequence[str]) -> HeadColumns:
     run = Column(key=RUN, title=RUN, values=[name for name, _ in runs])
     kind = Column(key=GROUP, title=GROUP, values=[kind_of(record) for record in records])
     epochs = Column(key="epochs", title="epochs of fine-tuning", values=[entry.fraction for entry in entries])
-    share = Column(
-        key="share", title="share of the data", values=[facts.run.study.data_fraction for _, facts in runs]
-    )
-    differs = [column for column in (epochs, share) if column.varies]
+    differs = [epochs] if epochs.varies else []
     return HeadColumns(
         ids=[f"{name}/{record.id}" for (name, _), record in zip(runs, records, strict=True)],
-        drawn=[kind, *columns_of(records), *differs],
-        measured=measures(records, "score"),
-        across=("parameters", *(column.key for column in differs), "seconds", "rows"),
+        drawn=[kind, *columns_of(records)],
+        measured=[
+            *differs,
+            *measures(records, "score", [facts.run.study.data_fraction for _, facts in runs]),
+        ],
+        across=("parameters", epochs.key, SHARE, "seconds", "rows"),
         up=(REPORT, SELECT),
         group=run,
         intervals={REPORT: [record.interval for record in records]},

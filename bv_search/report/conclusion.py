@@ -11,11 +11,18 @@ def conclude(facts: Facts) -> str:
     """Whether searching was worth its while, by how much, and with what size."""
     best = facts.standing(BEST)
     assert best is not None, "a run with a finished head has a best one"
-    gains = [each for each in (best, facts.standing(ENSEMBLE)) if is_gain(facts, each)]
-    opening = "The" if facts.compared.highest is None else "A gain: the" if gains else "No gain: the"
-    sentence = f"{opening} best head scores {best.score:.3f}{_size(best)}"
+    sentence = f"{_opening(facts, best)} best head scores {best.score:.3f}{_size(best)}"
     beside = [*_beside_ladder(facts, best), *_beside_encoder(facts, best)]
     return f"{sentence}{''.join(f', {text}' for text in beside)}{_ensemble(facts)}."
+
+
+def _opening(facts: Facts, best: Standing) -> str:
+    if facts.compared.highest is None:
+        return "The"
+    if is_gain(facts, best):
+        return "A gain: the"
+    alone = is_gain(facts, facts.standing(ENSEMBLE))
+    return "A gain of the ensemble alone: the" if alone else "No gain: the"
 
 
 def is_gain(facts: Facts, standing: Standing | None) -> bool:

@@ -16,6 +16,8 @@ MOST_AXES = 7  # hyperparameters; the least of them stand on the leaderboard onl
 BENT = 30  # times the least of some values the greatest is, from which on their axis counts decades
 GROUP, LADDER = "head", "ladder"
 REPORT, SELECT = "report", "select"
+SHARE = "data_fraction"
+APART = ("head.kind", SHARE)  # of a config: told by columns of their own
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +72,8 @@ class HeadColumns:
 
     def to_json(self) -> dict[str, Any]:
         """None of no value; whatever is no number, is none."""
-        useful = [column for column in self.measured if column.known]
+        needed = (self.across[0], *self.up)
+        useful = [each for each in self.measured if each.known and (each.varies or each.key in needed)]
         keys = {column.key for column in useful}
         columns = [self.group, *self.drawn, *useful]
         return {
@@ -101,7 +104,7 @@ def columns_of(records: Sequence[TrialRecord], effects: Sequence[Effect] = ()) -
     """What the heads were drawn as: one column for each hyperparameter that varies."""
     configs = [flat(record.config) for record in records]
     searched = [config for config, record in zip(configs, records, strict=True) if record.rung is None]
-    names = dict.fromkeys(name for config in searched for name in config if name != "head.kind")
+    names = dict.fromkeys(name for config in searched for name in config if name not in APART)
     columns = [
         _as_levels(
             Column(key=name, title=_short(name), values=[_plain(config.get(name)) for config in configs])
@@ -114,14 +117,19 @@ def columns_of(records: Sequence[TrialRecord], effects: Sequence[Effect] = ()) -
 
 
 def head_columns(
-    records: Sequence[TrialRecord], effects: Sequence[Effect], rungs: Sequence[Standing], metric: str
+    records: Sequence[TrialRecord],
+    effects: Sequence[Effect] = (),
+    rungs: Sequence[Standing] = (),
+    *,
+    metric: str,
+    share: float = 1.0,
 ) -> HeadColumns:
-    """Of one run, as its leaderboard has them."""
+    """Of one run; `share` is how much of the data heads learn from that do not say so themselves."""
     return HeadColumns(
         ids=[record.id for record in records],
         drawn=columns_of(records, effects),
-        measured=measures(records, metric),
-        across=("parameters", "seconds", "rows"),
+        measured=measures(records, metric, [share] * len(records)),
+        across=("parameters", SHARE, "seconds", "rows"),
         up=(REPORT, SELECT),
         group=Column(key=GROUP, title=GROUP, values=[kind_of(record) for record in records]),
         intervals={REPORT: [record.interval for record in records]},
@@ -129,9 +137,11 @@ def head_columns(
     )
 
 
-def measures(records: Sequence[TrialRecord], metric: str) -> list[Column]:
+def measures(records: Sequence[TrialRecord], metric: str, shares: Sequence[float]) -> list[Column]:
     """What became of heads. A rung that was solved at once has seen no rows one by one."""
+    own = [record.config.get(SHARE, share) for record, share in zip(records, shares, strict=True)]
     values: Mapping[str, tuple[str, Sequence[Value]]] = {
+        SHARE: ("share of the data", own),
         "parameters": ("parameters", [record.parameters for record in records]),
         "rows": ("rows seen", [record.rows or None for record in records]),
         "seconds": ("seconds", [round(record.seconds, 3) or None for record in records]),

@@ -107,7 +107,13 @@ def _heads(facts: Facts, values: Mapping[str, Any]) -> dict[str, Any]:
     ladder = [rung for rung in facts.compared.ladder if rung.role != MAJORITY]
     drawn = [record for record in facts.ranked if record.rung != MAJORITY]  # far from all others
     return {
-        "linked": head_columns(drawn, values["effects"], ladder, facts.task.metric).to_json(),
+        "linked": head_columns(
+            drawn,
+            values["effects"],
+            ladder,
+            metric=facts.task.metric,
+            share=facts.run.study.data_fraction,
+        ).to_json(),
         "board": [
             BoardRow(id=record.id, rank=rank, record=record, head=head)
             for rank, record, head in values["rows"]

@@ -76,7 +76,7 @@ def write_heads(place: Path, count: int) -> Path:
         environment()
         .from_string(ALONE)
         .render(
-            linked=head_columns(records, (), (), HOSTILE).to_json(),
+            linked=head_columns(records, metric=HOSTILE).to_json(),
             board=rows,
             board_columns=(),
             figure="",

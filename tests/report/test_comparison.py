@@ -64,7 +64,7 @@ def test_runs_of_one_store_are_compared_row_by_row(small: Small, run: Run, tmp_p
     data = json.loads(page.partition('id="linked">')[2].partition("</script>")[0])
     assert data["group"] == "run"
     assert {"first/0003", "second/0003"} <= set(data["ids"])
-    assert "share" in data["x"]  # of the data, in which these differ
+    assert "data_fraction" in data["x"]  # of the data, in which these differ
     assert "epochs" not in data["x"]  # of fine-tuning, in which they do not
 
 

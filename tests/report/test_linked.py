@@ -25,13 +25,23 @@ def test_a_few_numbers_are_levels_in_their_order_and_many_are_a_range() -> None:
     assert (found["rate"]["scale"], found["rate"]["title"]) == ("log", "rate")
 
 
+def test_a_share_of_the_data_is_a_measure_where_heads_differ_in_it() -> None:
+    records = [head(1, {"data_fraction": 0.1}), head(2, {"data_fraction": 0.5}), head(3, {}, rung="probe")]
+    found = head_columns(records, metric="f1").to_json()
+    (share,) = [column for column in found["columns"] if column["title"] == "share of the data"]
+    assert share["values"] == [0.1, 0.5, 1.0]
+    assert share["key"] in found["x"]
+    same = head_columns([head(1, {}), head(2, {})], metric="f1", share=0.5).to_json()
+    assert share["key"] not in same["x"]
+
+
 def test_scores_stand_on_a_straight_axis_however_far_apart() -> None:
     records = [head(1, {"rate": 0.1}, report_score=0.01), head(2, {"rate": 0.2}, report_score=0.9)]
     scales = {
-        column["key"]: column["scale"] for column in head_columns(records, (), (), "f1").to_json()["columns"]
+        column["key"]: column["scale"] for column in head_columns(records, metric="f1").to_json()["columns"]
     }
     assert (scales["report"], scales["parameters"]) == ("linear", "linear")
-    many = head_columns([*records, head(5, {})], (), (), "f1").to_json()["columns"]
+    many = head_columns([*records, head(5, {})], metric="f1").to_json()["columns"]
     assert next(column["scale"] for column in many if column["key"] == "parameters") == "log"
 
 
@@ -49,7 +59,7 @@ def test_what_explains_most_stands_last_and_the_least_is_left_out() -> None:
 def test_rungs_are_told_from_the_search_and_give_it_no_axis() -> None:
     drawn = [head(n, {"head": {"kind": "linear", "channels": "all"}, "rate": 0.1 * n}) for n in (1, 2)]
     probe = head(3, {"head": {"kind": "linear", "channels": 4}}, rung="probe")
-    found = head_columns([*drawn, probe], (), (), "f1").to_json()
+    found = head_columns([*drawn, probe], metric="f1").to_json()
     assert found["columns"][0]["levels"] == ["ladder", "linear"]
     assert "head.channels" not in found["axes"]
     assert "rate" in found["axes"]
@@ -57,7 +67,7 @@ def test_rungs_are_told_from_the_search_and_give_it_no_axis() -> None:
 
 def test_the_data_is_json_whatever_a_score_is() -> None:
     records = [head(1, {"rate": 0.1}, report_score=nan), head(2, {"rate": 0.2})]
-    found = head_columns(records, (), (), "f1").to_json()
+    found = head_columns(records, metric="f1").to_json()
     report = next(column for column in found["columns"] if column["key"] == "report")
     assert report["values"] == [None, 0.6]
     json.dumps(found, allow_nan=False)
