@@ -120,7 +120,7 @@ def _heads(facts: Facts, values: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "board_columns": (),
         "figure": charts.parameters_chart(facts),
-        "caption": f"Every finished head: {facts.task.metric} against its size.",
+        "caption": "Every finished head.",
     }
 
 
