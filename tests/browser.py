@@ -50,10 +50,13 @@ class Browser:
     def __init__(self, chrome: Chrome) -> None:
         self.chrome = chrome
 
-    def open(self, page: Path, *, size: tuple[int, int] = DESK, scheme: str = "light") -> None:
+    def open(
+        self, page: Path, *, size: tuple[int, int] = DESK, scheme: str = "light", scripts: bool = True
+    ) -> None:
         width, height = size
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": size == PHONE}
         self.chrome.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        self.chrome.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": not scripts})
         self.show_in(scheme)
         self.chrome.get(page.resolve().as_uri())
 

@@ -269,8 +269,10 @@ def test_thousands_of_heads_stay_quick(browser: Browser, tmp_path: Path) -> None
     assert browser.complaints() == []
 
 
-def test_without_a_script_the_page_has_its_picture_and_its_table(page: Path) -> None:
-    text = page.read_text()
-    figure = text.partition('id="linked-scatter"')[2].partition("</figure>")[0]
-    assert "<svg" in figure
-    assert text.count("<tr data-head=") == 8  # a trial that failed, and the majority, among them
+def test_without_a_script_there_is_a_picture_and_a_whole_table(browser: Browser, page: Path) -> None:
+    browser.open(page, scripts=False)
+    assert browser.one("#linked-scatter svg").is_displayed()
+    assert len(browser.all("tr[data-head]")) == 8  # a trial that failed, and the majority, among them
+    assert all(line.is_displayed() for line in browser.all("tr[data-head]"))
+    assert not any(each.is_displayed() for each in browser.all(".linked-only"))
+    assert not browser.all("th button")
