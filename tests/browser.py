@@ -76,5 +76,5 @@ class Browser:
 
     def complaints(self) -> list[str]:
         """What the page has said on its console: errors, and what its policy refused."""
-        log = self.chrome.get_log("browser")
+        log = self.chrome.get_log("browser")  # type: ignore[no-untyped-call]
         return [entry["message"] for entry in log if entry["level"] == "SEVERE"]

@@ -20,14 +20,14 @@ from bv_search.tasks.squad_score import EXACT
 from bv_search.tasks.task import Kind
 
 SHOWN = (ENCODER, BEST, ENSEMBLE)
-PARTS, LEAST_ROWS = 10, 20  # of the rows, as many in each; where rows are few, fewer parts
+BINS, LEAST_ROWS = 10, 20  # of the rows, as many in each; where rows are few, fewer parts
 NORMAL = 1.96  # standard errors of a 95 % interval
 
 Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class Bin:
     """Rows of which a model says about the same."""
 
     said: float  # mean confidence, or predicted value
@@ -40,19 +40,19 @@ class Part:
 class Calibration:
     role: str
     title: str
-    parts: Sequence[Part]
+    bins: Sequence[Bin]
 
     @property
     def gap(self) -> float:
         """Between what is said and what is found, mean over rows: the expected calibration error."""
-        rows = sum(part.rows for part in self.parts)
-        return sum(part.rows * abs(part.said - part.found) for part in self.parts) / rows
+        rows = sum(one.rows for one in self.bins)
+        return sum(one.rows * abs(one.said - one.found) for one in self.bins) / rows
 
     @property
     def lean(self) -> float:
         """What is said minus what is found: above 0, a model is too sure, or its values are too high."""
-        rows = sum(part.rows for part in self.parts)
-        return sum(part.rows * (part.said - part.found) for part in self.parts) / rows
+        rows = sum(one.rows for one in self.bins)
+        return sum(one.rows * (one.said - one.found) for one in self.bins) / rows
 
 
 def calibrations(facts: Facts) -> list[Calibration]:
@@ -63,8 +63,8 @@ def calibrations(facts: Facts) -> list[Calibration]:
 def _calibration(facts: Facts, model: Standing) -> Calibration:
     said, found = _said_and_found(facts, model)
     bound = _mean_interval if facts.task.kind is Kind.REGRESSION else share_interval
-    parts = [
-        Part(
+    bins = [
+        Bin(
             said=float(said[rows].mean()),
             found=float(found[rows].mean()),
             interval=bound(found[rows]),
@@ -72,7 +72,7 @@ def _calibration(facts: Facts, model: Standing) -> Calibration:
         )
         for rows in cut_by(said)
     ]
-    return Calibration(role=model.role, title=model.title, parts=parts)
+    return Calibration(role=model.role, title=model.title, bins=bins)
 
 
 def _said_and_found(facts: Facts, model: Standing) -> tuple[Floats, Floats]:
@@ -111,8 +111,8 @@ def _log_sum(values: np.ndarray) -> float:
 
 
 def cut_by(said: Floats) -> list[npt.NDArray[np.int64]]:
-    """Rows in the order of what is said of them, in parts of one size."""
-    count = max(1, min(PARTS, len(said) // LEAST_ROWS))
+    """Rows in the order of what is said of them, in bins of one size."""
+    count = max(1, min(BINS, len(said) // LEAST_ROWS))
     return [rows for rows in np.array_split(np.argsort(said, kind="stable"), count) if len(rows)]
 
 

@@ -249,17 +249,17 @@ def calibration_chart(found: Sequence[Calibration], kind: Kind) -> str:
     )
     with drawing_narrow(title, 4.0) as chart:
         axes = chart.axes
-        said = [part.said for each in found for part in each.parts]
+        said = [part.said for each in found for part in each.bins]
         axes.plot([min(said), max(said)], [min(said), max(said)], color=GREY, linewidth=1.2, linestyle="--")
         for number, each in enumerate(found):
-            at = [part.said for part in each.parts]
+            at = [part.said for part in each.bins]
             colour = ROLES[each.role]
-            for part in each.parts:
+            for part in each.bins:
                 axes.plot([part.said] * 2, part.interval, color=colour, linewidth=1.2, alpha=0.45)
             marker = MARKERS[number]
             axes.plot(
                 at,
-                [part.found for part in each.parts],
+                [part.found for part in each.bins],
                 marker,
                 color=colour,
                 label=each.title,

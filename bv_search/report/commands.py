@@ -105,7 +105,7 @@ def _tune(facts: Facts) -> list[str]:
         "patience": study.patience,
         "source": study.source,
         "precision": study.precision,
-        "name": study.name + AGAIN,
+        "name": facts.run.path.name + AGAIN,
         "runs": facts.run.path.parent,
     }
     warm = ["--warm-start", *told] if told else []
@@ -113,7 +113,7 @@ def _tune(facts: Facts) -> list[str]:
 
 
 def _after(facts: Facts, data: str | None) -> Iterator[list[str]]:
-    again = str(facts.run.path.with_name(facts.run.study.name + AGAIN))
+    again = str(facts.run.path.with_name(facts.run.path.name + AGAIN))
     chosen = facts.run.ensemble()
     others = sorted({member["run"] for member in chosen["members"]} - {"."}) if chosen else []
     method = chosen["method"] if chosen else Method.GREEDY

@@ -7,6 +7,7 @@ from pathlib import Path
 from bv_search.encoder.stage import Stage, is_stage, read_stage
 from bv_search.errors import EncoderError
 from bv_search.report.facts import Facts
+from bv_search.run.folder import REPORT_HTML, REPORT_MD
 from bv_search.store.layout import MANIFEST
 
 
@@ -42,10 +43,12 @@ def _costs(facts: Facts, stage: Stage | None) -> Iterator[StepCost]:
     files = sum(entry.size for entry in facts.store.manifest.files())
     yield StepCost(step="extract", seconds=None, size=files + (facts.store.folder.size(MANIFEST) or 0))
     steps = facts.run.seconds()
-    yield StepCost(step="tune", seconds=steps.pop("total", None), size=_size(facts.run.path))
+    run = _size(facts.run.path, but=(REPORT_HTML, REPORT_MD))  # the same, however often it is reported
+    yield StepCost(step="tune", seconds=steps.pop("total", None), size=run)
     for step, seconds in steps.items():
         yield StepCost(step=step, seconds=seconds, size=None, is_part=True)
 
 
-def _size(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+def _size(folder: Path, but: tuple[str, ...] = ()) -> int:
+    files = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return sum(path.stat().st_size for path in files if path.name not in but)

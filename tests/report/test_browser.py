@@ -19,7 +19,7 @@ from tests.browser import DESK, PHONE, Browser, open_browser
 from tests.model.small_run import Small, copy_run
 
 QUIET = Progress(quiet=True)
-MANY = 3000
+MANY = 2000
 HOSTILE = "</script><script>window.taken = true</script><img src=x onerror='window.taken = true'>"
 ALONE = '{% extends "frame.html.j2" %}{% block body %}{% include "heads.html.j2" %}{% endblock %}'
 
@@ -127,7 +127,7 @@ def test_a_report_fits_its_screen_in_either_colour_and_asks_nobody(
         ".map((colour) => colour.match(/\\d+/g).slice(0, 3).reduce((sum, each) => sum + Number(each), 0))"
     )
     assert (paper > ink) is (scheme == "light")
-    assert len(browser.all("#linked-scatter .point")) == 6  # three heads of the search, three probes
+    assert len(browser.all("#linked-scatter .point")) == 7  # three heads of the search, four probes
     heights = browser.run(
         "return [...document.querySelectorAll('figure svg text')].filter((each) => each.textContent.trim())"
         ".map((each) => each.getBoundingClientRect().height)"
@@ -272,7 +272,7 @@ def test_thousands_of_heads_stay_quick(browser: Browser, tmp_path: Path) -> None
 def test_without_a_script_there_is_a_picture_and_a_whole_table(browser: Browser, page: Path) -> None:
     browser.open(page, scripts=False)
     assert browser.one("#linked-scatter svg").is_displayed()
-    assert len(browser.all("tr[data-head]")) == 8  # a trial that failed, and the majority, among them
+    assert len(browser.all("tr[data-head]")) == 9  # a trial that failed, and the majority, among them
     assert all(line.is_displayed() for line in browser.all("tr[data-head]"))
     assert not any(each.is_displayed() for each in browser.all(".linked-only"))
     assert not browser.all("th button")

@@ -8,9 +8,9 @@ import pytest
 
 from bv_search.report.calibration import (
     LEAST_ROWS,
-    PARTS,
+    BINS,
     Calibration,
-    Part,
+    Bin,
     calibrations,
     class_confidence,
     cut_by,
@@ -68,10 +68,10 @@ def test_no_answer_is_as_sure_as_the_least_of_its_windows() -> None:
 
 def test_parts_are_of_one_size_and_in_the_order_of_confidence() -> None:
     said = np.random.default_rng(0).random(405)
-    parts = cut_by(said)
-    assert len(parts) == PARTS
-    assert {len(part) for part in parts} == {40, 41}
-    assert all(said[low].max() <= said[high].min() for low, high in pairwise(parts))
+    bins = cut_by(said)
+    assert len(bins) == BINS
+    assert {len(one) for one in bins} == {40, 41}
+    assert all(said[low].max() <= said[high].min() for low, high in pairwise(bins))
     assert len(cut_by(said[: 3 * LEAST_ROWS])) == 3
     assert len(cut_by(said[:5])) == 1
 
@@ -83,11 +83,11 @@ def test_a_share_has_an_interval_even_where_all_is_right() -> None:
 
 
 def test_the_gap_counts_both_ways_and_the_lean_only_what_is_left() -> None:
-    parts = [
-        Part(said=0.6, found=0.5, interval=(0, 1), rows=30),
-        Part(said=0.8, found=1.0, interval=(0, 1), rows=10),
+    bins = [
+        Bin(said=0.6, found=0.5, interval=(0, 1), rows=30),
+        Bin(said=0.8, found=1.0, interval=(0, 1), rows=10),
     ]
-    found = Calibration(role="encoder", title="encoder", parts=parts)
+    found = Calibration(role="encoder", title="encoder", bins=bins)
     assert found.gap == pytest.approx((30 * 0.1 + 10 * 0.2) / 40)
     assert found.lean == pytest.approx((30 * 0.1 - 10 * 0.2) / 40)
 
@@ -97,5 +97,5 @@ def test_every_model_of_a_run_is_judged_on_all_rows(small: Small) -> None:
     found = calibrations(facts)
     assert [each.role for each in found] == ["encoder", "best head"]
     for each in found:
-        assert sum(part.rows for part in each.parts) == len(facts.standings[0].evaluation.rows)
-        assert all(0 <= part.said <= 1 and 0 <= part.found <= 1 for part in each.parts)
+        assert sum(one.rows for one in each.bins) == len(facts.standings[0].evaluation.rows)
+        assert all(0 <= one.said <= 1 and 0 <= one.found <= 1 for one in each.bins)

@@ -62,7 +62,7 @@ def test_a_search_is_asked_for_as_it_was(run: Run, change: dict[str, Any]) -> No
         assert getattr(config, name) == getattr(study, name), name
     for name in ("generation", "patience", "target", "workers", "source", "precision"):
         assert getattr(config, name) == getattr(study, name), name
-    assert config.name == f"{study.name}-again"
+    assert config.name == f"{run.path.name}-again"
     assert config.store == facts.store.path
     assert config.space == "few.yaml"
 
