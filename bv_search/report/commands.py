@@ -84,7 +84,7 @@ def _extract(facts: Facts, shared: list[str]) -> list[str]:
 
 
 def _tune(facts: Facts) -> list[str]:
-    study = facts.run.study
+    study, place = facts.run.study, facts.run.path.resolve()
     told = dict.fromkeys(event["run"] for event in facts.run.events() if event["event"] == TOLD)
     options = {
         "space": space_file(study)[0],
@@ -105,21 +105,21 @@ def _tune(facts: Facts) -> list[str]:
         "patience": study.patience,
         "source": study.source,
         "precision": study.precision,
-        "name": facts.run.path.name + AGAIN,
-        "runs": facts.run.path.parent,
+        "name": place.name + AGAIN,
+        "runs": place.parent,
     }
     warm = ["--warm-start", *told] if told else []
     return ["tune", *_spelled(options), *warm]
 
 
 def _after(facts: Facts, data: str | None) -> Iterator[list[str]]:
-    again = str(facts.run.path.with_name(facts.run.path.name + AGAIN))
-    chosen = facts.run.ensemble()
+    again = str(place.with_name(place.name + AGAIN))
+    place, chosen = facts.run.path.resolve(), facts.run.ensemble()
     others = sorted({member["run"] for member in chosen["members"]} - {"."}) if chosen else []
     method = chosen["method"] if chosen else Method.GREEDY
     if others or method not in (Method.GREEDY, Method.SINGLE):  # a search ends with these itself
         named = [] if method == Method.SINGLE else ["--method", str(method)]
-        yield ["ensemble", again, *(str(facts.run.path / other) for other in others), *named]
+        yield ["ensemble", again, *(str((place / other).resolve()) for other in others), *named]
     yield ["report", again, *(["--data", data] if data else [])]
 
 

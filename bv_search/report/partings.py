@@ -85,7 +85,7 @@ def find_partings(facts: Facts, rows: Mapping[str, Row] | None) -> Partings | No
 
 def _spread(places: Places) -> Places:
     """Neighbours in a file are alike."""
-    return places[np.linspace(0, len(places) - 1, min(MOST, len(places))).astype(int)]
+    return np.asarray(places[np.linspace(0, len(places) - 1, min(MOST, len(places))).astype(np.int64)])
 
 
 def _right(kind: Kind, standing: Standing) -> npt.NDArray[np.bool_]:

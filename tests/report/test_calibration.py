@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 
 from bv_search.report.calibration import (
-    LEAST_ROWS,
     BINS,
-    Calibration,
+    LEAST_ROWS,
     Bin,
+    Calibration,
     calibrations,
     class_confidence,
     cut_by,
