@@ -113,8 +113,8 @@ def _tune(facts: Facts) -> list[str]:
 
 
 def _after(facts: Facts, data: str | None) -> Iterator[list[str]]:
-    again = str(place.with_name(place.name + AGAIN))
     place, chosen = facts.run.path.resolve(), facts.run.ensemble()
+    again = str(place.with_name(place.name + AGAIN))
     others = sorted({member["run"] for member in chosen["members"]} - {"."}) if chosen else []
     method = chosen["method"] if chosen else Method.GREEDY
     if others or method not in (Method.GREEDY, Method.SINGLE):  # a search ends with these itself

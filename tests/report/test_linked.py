@@ -9,7 +9,7 @@ from bv_search.run import TrialRecord
 
 def head(number: int, config: dict[str, object], **known: object) -> TrialRecord:
     values = {"status": "done", "score": 0.5, "report_score": 0.6, "parameters": 10**number, **known}
-    return TrialRecord(id=f"{number}", config=config, **values)  # type: ignore[arg-type]
+    return TrialRecord(id=f"{number}", config=config, **values)
 
 
 def test_a_few_numbers_are_levels_in_their_order_and_many_are_a_range() -> None:
