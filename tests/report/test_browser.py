@@ -58,7 +58,7 @@ def heads(count: int) -> list[TrialRecord]:
             score=(score := float(rng.random())),
             report_score=score,
             interval=(score - 0.1, score + 0.1),
-            parameters=int(rng.integers(1_000, 1_000_000)),
+            parameters=int(10 ** rng.uniform(3, 6)),
             rows=1000,
             seconds=float(rng.random()),
         )
@@ -212,9 +212,12 @@ def test_an_axis_is_brushed_by_the_keyboard(browser: Browser, few: Path) -> None
     browser.run("arguments[0].focus()", grip)
     ActionChains(browser.chrome).send_keys(Keys.ARROW_DOWN).perform()
     settle(browser)
-    large = {record.id for record in heads(30) if record.config["head"]["size"] == 256}
-    assert set(shown(browser)) == large
+    sizes = {record.id: record.config["head"]["size"] for record in heads(30)}
+    assert set(shown(browser)) == {each for each, size in sizes.items() if size == 256}
     assert grip.get_attribute("aria-valuetext") == "keeps 256"
+    ActionChains(browser.chrome).send_keys(Keys.ARROW_DOWN, Keys.ARROW_DOWN).perform()
+    settle(browser)
+    assert set(shown(browser)) == {each for each, size in sizes.items() if size == 16}
     ActionChains(browser.chrome).send_keys(Keys.ESCAPE).perform()
     settle(browser)
     assert len(shown(browser)) == 30
