@@ -85,6 +85,9 @@ class Workers:
     def idle(self) -> int:
         return 0 if self._starts else self.size - len(self.running)
 
+    def expect(self, calls: int) -> None:
+        """All are there."""
+
     def submit(self, call: Call) -> None:
         assert self.idle, "who is to do it?"
         self.running.append(call)

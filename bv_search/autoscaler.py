@@ -1,0 +1,103 @@
+"""What the autoscaler of a cluster may still add to its machines.
+
+Ray tells nobody which machines its autoscaler can start: that stands in the file that the autoscaler was
+started with, on the cluster's head.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bv_search.errors import UserError
+
+Machine = Mapping[str, float]  # {"CPU": 8.0, "GPU": 1.0, …}
+HEAD = "node:__internal_head__"  # what Ray says that the head has, and no other machine
+SHOWN = ("CPU", "GPU")
+
+
+def machines_to_come(present: Sequence[Machine]) -> list[Machine]:
+    """Beside those that are there, each as often as there may be more of it. None without an autoscaler.
+
+    Where no machine has room for work, and none can come, that is one clear line.
+    """
+    to_come = list(_may_come(_read_config(), present)) if os.environ.get("RAY_ADDRESS") else []
+    if not any(machine.get("CPU") for machine in [*present, *to_come]):
+        raise UserError(
+            "the Ray cluster has no machine to work on",
+            expected="one with CPUs, or an autoscaler that may add one",
+            found=describe(present),
+            do="begin once its machines are there: ray status lists them",
+        )
+    return to_come
+
+
+def waiting(asked: str, needs: Machine, there: Sequence[Machine], to_come: Sequence[Machine]) -> str | None:
+    """A sentence for whoever sees nothing happen: all that are asked for are still to come."""
+    fits = any(all(machine.get(key, 0) >= need for key, need in needs.items()) for machine in there)
+    if fits or not to_come:
+        return None
+    each = " and ".join(_amounts(needs))
+    return (
+        f"asking for {asked} of {each}; the cluster has {describe(there)} and may add {describe(to_come)}: "
+        "waiting for the first"
+    )
+
+
+def _read_config() -> dict[str, Any]:
+    import ray
+
+    address = ray.get_runtime_context().gcs_address
+    here = ray.get_runtime_context().get_node_id()
+    if any(node["NodeID"] == here and HEAD in node["Resources"] for node in ray.nodes()):
+        return read_config(address)
+    found: dict[str, Any] = ray.get(
+        ray.remote(num_cpus=0, resources={HEAD: 0.001})(read_config).remote(address)
+    )
+    return found
+
+
+def read_config(address: str) -> dict[str, Any]:
+    """The file of the autoscaler of the cluster at this address; empty where it has none that can be read."""
+    import psutil  # which Ray brings along
+
+    for process in psutil.process_iter(["cmdline"]):
+        words = process.info["cmdline"] or []
+        named = [word.partition("=")[2] for word in words if word.startswith("--autoscaling-config=")]
+        if named and f"--gcs-address={address}" in words:
+            with suppress(OSError, yaml.YAMLError):
+                config = yaml.safe_load(Path(named[0]).expanduser().read_text(encoding="utf-8"))
+                return config if isinstance(config, dict) else {}
+    return {}
+
+
+def _may_come(config: Mapping[str, Any], present: Sequence[Machine]) -> Iterator[Machine]:
+    """A type whose resources the file does not say, as of one's own machines, nobody can plan with."""
+    workers = [machine for machine in present if HEAD not in machine]
+    room = int(config.get("max_workers", 0)) - len(workers)
+    for name, kind in (config.get("available_node_types") or {}).items():
+        machine = {key: float(value) for key, value in (kind.get("resources") or {}).items()}
+        usual = 0 if name == config.get("head_node_type") else room + len(workers)
+        most = int(kind.get("max_workers", usual)) - sum(_is_alike(machine, each) for each in workers)
+        if any(machine.get(key) for key in SHOWN):
+            more = max(0, min(most, room))
+            room -= more
+            yield from [machine] * more
+
+
+def _is_alike(one: Machine, other: Machine) -> bool:
+    return all(one.get(key, 0) == other.get(key, 0) for key in SHOWN)
+
+
+def describe(machines: Sequence[Machine]) -> str:
+    """2 × 8 CPU and 1 GPU, 1 × 0 CPU."""
+    kinds = Counter(" and ".join(_amounts(machine)) or "0 CPU" for machine in machines)
+    return ", ".join(f"{count} × {kind}" for kind, count in kinds.items()) or "none"
+
+
+def _amounts(machine: Machine) -> Iterator[str]:
+    return (f"{machine[key]:g} {key}" for key in SHOWN if machine.get(key))

@@ -1,0 +1,132 @@
+"""A Ray cluster on this machine whose autoscaler adds nodes and takes them away: Ray's own fake provider.
+
+Ray's `AutoscalingCluster` begins and ends with `ray stop --force`, which ends every Ray of the machine; this
+one ends what it began.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+HEAD_ID = "fffffffffffffffffffffffffffffffffffffffffffffffffff00000"
+START_SECONDS = 90.0
+IDLE_SECONDS = 3.0
+
+
+@contextmanager
+def autoscaling_cluster(
+    place: Path, *, most: int, node: Mapping[str, float], head: Mapping[str, float] | None = None
+) -> Iterator[str]:
+    """Its address. Its head has no room for work, unless told; up to `most` nodes come when needed."""
+    place.mkdir(parents=True, exist_ok=True)
+    port = _free_port()
+    address = f"127.0.0.1:{port}"
+    config = place / "cluster.json"
+    config.write_text(json.dumps(_config(address, most, node, head or {"CPU": 0})))
+    command = [
+        str(Path(sys.executable).with_name("ray")),
+        *("start", "--head", "--block", "--node-ip-address=127.0.0.1", f"--port={port}"),
+        *(
+            "--include-dashboard=false",
+            f"--num-cpus={(head or {}).get('CPU', 0)}",
+            f"--temp-dir={place / 'ray'}",
+        ),
+        *("--object-store-memory=100000000", f"--autoscaling-config={config}"),
+    ]
+    settings = {
+        "AUTOSCALER_UPDATE_INTERVAL_S": "1",
+        "RAY_AUTH_MODE": "disabled",  # a token on this machine would turn it on
+        "RAY_FAKE_CLUSTER": "1",
+        "RAY_OVERRIDE_NODE_ID_FOR_TESTING": HEAD_ID,
+        "RAY_CLOUD_INSTANCE_ID": HEAD_ID,
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
+        "RAY_enable_autoscaler_v2": "1",
+        "RAY_memory_monitor_refresh_ms": "0",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    with (place / "ray.log").open("wb") as log:
+        head_process = subprocess.Popen(
+            command, env={**os.environ, **settings}, stdout=log, stderr=log, start_new_session=True
+        )
+    try:
+        _await_port(port, head_process)
+        yield address
+    finally:
+        _end(head_process)
+
+
+def _config(address: str, most: int, node: Mapping[str, float], head: Mapping[str, float]) -> dict[str, Any]:
+    return {
+        "cluster_name": "fake",
+        "max_workers": most,
+        "upscaling_speed": 100.0,
+        "idle_timeout_minutes": IDLE_SECONDS / 60,
+        "provider": {
+            # by its name, "fake_multinode", Ray looks for a file that its package lacks
+            "type": "external",
+            "module": "ray.autoscaler._private.fake_multi_node.node_provider.FakeMultiNodeProvider",
+            "gcs_address": address,
+            "head_node_id": HEAD_ID,
+            "launch_multiple": True,
+            "use_node_id_as_ip": True,
+            "disable_node_updaters": True,
+            "disable_launch_config_check": True,
+            "foreground_node_launch": True,
+            "worker_liveness_check": False,
+            "worker_rpc_drain": True,
+        },
+        "available_node_types": {
+            "ray.head.default": {"resources": dict(head), "node_config": {}, "max_workers": 0},
+            "worker": {
+                "resources": dict(node),
+                "node_config": {},
+                "min_workers": 0,
+                "max_workers": most,
+            },
+        },
+        "head_node_type": "ray.head.default",
+        "auth": {},
+        "file_mounts": {},
+        "cluster_synced_files": [],
+        "initialization_commands": [],
+        "setup_commands": [],
+        "head_setup_commands": [],
+        "worker_setup_commands": [],
+        "head_start_ray_commands": [],
+        "worker_start_ray_commands": [],
+    }
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while process.poll() is None and time.monotonic() < deadline:
+        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+            return
+        time.sleep(0.2)
+    raise AssertionError("the head did not start")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """With all that it began: the monitor's nodes among them."""
+    below = psutil.Process(process.pid).children(recursive=True) if process.poll() is None else []
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    for each in below:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
