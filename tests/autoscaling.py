@@ -26,8 +26,9 @@ IDLE_SECONDS = 3.0
 @contextmanager
 def autoscaling_cluster(
     place: Path, *, most: int, node: Mapping[str, float], head: Mapping[str, float] | None = None
-) -> Iterator[str]:
-    """Its address. Its head has no room for work, unless told; up to `most` nodes come when needed."""
+) -> Iterator[dict[str, str]]:
+    """The environment of whoever joins it. Its head has no room for work, unless told; up to `most` nodes
+    come when needed, and go once they are idle."""
     place.mkdir(parents=True, exist_ok=True)
     port = _free_port()
     address = f"127.0.0.1:{port}"
@@ -43,24 +44,30 @@ def autoscaling_cluster(
         ),
         *("--object-store-memory=100000000", f"--autoscaling-config={config}"),
     ]
-    settings = {
-        "AUTOSCALER_UPDATE_INTERVAL_S": "1",
+    joining = {
+        "RAY_ADDRESS": address,
         "RAY_AUTH_MODE": "disabled",  # a token on this machine would turn it on
+        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # or Ray replaces 127.0.0.1 by a public address
+    }
+    settings = {
+        **joining,
+        "AUTOSCALER_UPDATE_INTERVAL_S": "1",
         "RAY_FAKE_CLUSTER": "1",
         "RAY_OVERRIDE_NODE_ID_FOR_TESTING": HEAD_ID,
         "RAY_CLOUD_INSTANCE_ID": HEAD_ID,
-        "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
         "RAY_enable_autoscaler_v2": "1",
         "RAY_memory_monitor_refresh_ms": "0",
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     with (place / "ray.log").open("wb") as log:
+        environment = {name: value for name, value in os.environ.items() if name != "RAY_ADDRESS"}
+        del settings["RAY_ADDRESS"]
         head_process = subprocess.Popen(
-            command, env={**os.environ, **settings}, stdout=log, stderr=log, start_new_session=True
+            command, env={**environment, **settings}, stdout=log, stderr=log, start_new_session=True
         )
     try:
         _await_port(port, head_process)
-        yield address
+        yield joining
     finally:
         _end(head_process)
 

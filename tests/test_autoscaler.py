@@ -1,0 +1,68 @@
+"""What the autoscaler of a cluster may still add, as its file says."""
+
+from typing import Any
+
+import pytest
+
+from bv_search.autoscaler import HEAD, _may_come, describe, machines_to_come, waiting
+from bv_search.errors import UserError
+
+AWS_HEAD, BUSY_HEAD = {"memory": 9.0, HEAD: 1.0}, {"CPU": 4.0, HEAD: 1.0}
+GPU, CPU = {"CPU": 16.0, "GPU": 1.0}, {"CPU": 8.0}
+
+
+def file_of(**changes: Any) -> dict[str, Any]:
+    kinds = {
+        "head": {"resources": {"CPU": 0}},
+        "gpu": {"resources": {"CPU": 16, "GPU": 1, "memory": 5, "accelerator_type:L4": 1}, "max_workers": 4},
+    }
+    return {"max_workers": 4, "available_node_types": kinds, "head_node_type": "head", **changes}
+
+
+@pytest.mark.parametrize(
+    ("there", "changes", "expected"),
+    [
+        ([AWS_HEAD], {}, [16.0] * 4),
+        ([AWS_HEAD, GPU], {}, [16.0] * 3),
+        ([AWS_HEAD, *[GPU] * 4], {}, []),
+        ([AWS_HEAD], {"max_workers": 2}, [16.0] * 2),
+        ([AWS_HEAD, CPU], {}, [16.0] * 3),  # of some other type
+        ([AWS_HEAD], {"available_node_types": {"head": {"resources": {"CPU": 2}}}}, []),
+        (
+            [BUSY_HEAD],
+            {"available_node_types": {"own": {"resources": {}, "max_workers": 2}}},
+            [],
+        ),  # who knows?
+    ],
+)
+def test_machines_that_may_come(
+    there: list[dict[str, float]], changes: dict[str, Any], expected: list[float]
+) -> None:
+    assert [machine["CPU"] for machine in _may_come(file_of(**changes), there)] == expected
+
+
+def test_without_an_autoscaler_none_come() -> None:
+    assert list(_may_come({}, [CPU])) == []
+
+
+def test_where_nothing_can_ever_run_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    assert machines_to_come([AWS_HEAD, CPU]) == []
+    with pytest.raises(
+        UserError, match=r"has no machine to work on; expected .* found 1 × 0 CPU; begin once"
+    ):
+        machines_to_come([AWS_HEAD])
+
+
+def test_who_waits_is_told_what_for() -> None:
+    said = waiting("4 scan worker(s)", {"CPU": 16.0, "GPU": 1.0}, [AWS_HEAD, CPU], [GPU] * 4)
+    assert said == (
+        "asking for 4 scan worker(s) of 16 CPU and 1 GPU; the cluster has 1 × 0 CPU, 1 × 8 CPU and may add "
+        "4 × 16 CPU and 1 GPU: waiting for the first"
+    )
+    assert waiting("4 scan worker(s)", {"CPU": 16.0, "GPU": 1.0}, [AWS_HEAD, GPU], [GPU] * 3) is None
+
+
+def test_machines_are_counted_by_what_they_have() -> None:
+    assert describe([]) == "none"
+    assert describe([GPU, CPU, GPU]) == "2 × 16 CPU and 1 GPU, 1 × 8 CPU"
