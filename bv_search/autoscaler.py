@@ -25,7 +25,7 @@ def machines_to_come(present: Sequence[Machine]) -> list[Machine]:
 
     Where no machine has room for work, and none can come, that is one clear line.
     """
-    to_come = list(_may_come(_read_config(), present)) if os.environ.get("RAY_ADDRESS") else []
+    to_come = list(may_come(_read_config(), present)) if os.environ.get("RAY_ADDRESS") else []
     if not any(machine.get("CPU") for machine in [*present, *to_come]):
         raise UserError(
             "the Ray cluster has no machine to work on",
@@ -75,7 +75,7 @@ def read_config(address: str) -> dict[str, Any]:
     return {}
 
 
-def _may_come(config: Mapping[str, Any], present: Sequence[Machine]) -> Iterator[Machine]:
+def may_come(config: Mapping[str, Any], present: Sequence[Machine]) -> Iterator[Machine]:
     """A type whose resources the file does not say, as of one's own machines, nobody can plan with."""
     workers = [machine for machine in present if HEAD not in machine]
     room = int(config.get("max_workers", 0)) - len(workers)

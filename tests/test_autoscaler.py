@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bv_search.autoscaler import HEAD, _may_come, describe, machines_to_come, waiting
+from bv_search.autoscaler import HEAD, describe, machines_to_come, may_come, waiting
 from bv_search.errors import UserError
 
 AWS_HEAD, BUSY_HEAD = {"memory": 9.0, HEAD: 1.0}, {"CPU": 4.0, HEAD: 1.0}
@@ -35,22 +35,20 @@ def file_of(**changes: Any) -> dict[str, Any]:
         ),  # who knows?
     ],
 )
-def test_machines_that_may_come(
+def test_machines_thatmay_come(
     there: list[dict[str, float]], changes: dict[str, Any], expected: list[float]
 ) -> None:
-    assert [machine["CPU"] for machine in _may_come(file_of(**changes), there)] == expected
+    assert [machine["CPU"] for machine in may_come(file_of(**changes), there)] == expected
 
 
 def test_without_an_autoscaler_none_come() -> None:
-    assert list(_may_come({}, [CPU])) == []
+    assert list(may_come({}, [CPU])) == []
 
 
 def test_where_nothing_can_ever_run_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     assert machines_to_come([AWS_HEAD, CPU]) == []
-    with pytest.raises(
-        UserError, match=r"has no machine to work on; expected .* found 1 × 0 CPU; begin once"
-    ):
+    with pytest.raises(UserError, match="no machine to work on; expected .* found 1 × 0 CPU; begin"):
         machines_to_come([AWS_HEAD])
 
 

@@ -196,7 +196,7 @@ def test_a_block_is_not_to_blame_for_machines_that_are_gone(tmp_path: Path) -> N
     task = BlockTask(split="train", role="train", number=3, index_digest="")
     for machine in ("a", "b", "c", "d"):  # each is lost with the worker
         refuse_another_try(folder, task, machine, [machine])
-    refuse_another_try(folder, task, "e", ["e", "f"])
+    for machine in ("e", "f"):
+        refuse_another_try(folder, task, machine, ["e", "f"])
     with pytest.raises(BvError, match="found 3 ended by the system"):
-        for _ in range(2):
-            refuse_another_try(folder, task, "f", ["e", "f"])
+        refuse_another_try(folder, task, "f", ["e", "f"])
