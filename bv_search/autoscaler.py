@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +21,25 @@ HEAD = "node:__internal_head__"  # what Ray says that the head has, and no other
 SHOWN = ("CPU", "GPU")
 
 
-def machines_to_come(present: Sequence[Machine]) -> list[Machine]:
-    """Beside those that are there, each as often as there may be more of it. None without an autoscaler.
+@dataclass(frozen=True, kw_only=True)
+class Growth:
+    """What a cluster may still get beside the machines that are there."""
 
-    Where no machine has room for work, and none can come, that is one clear line.
-    """
-    to_come = list(may_come(_read_config(), present)) if os.environ.get("RAY_ADDRESS") else []
-    if not any(machine.get("CPU") for machine in [*present, *to_come]):
+    to_come: tuple[Machine, ...] = ()  # each as often as there may be more of it
+    is_elastic: bool = False  # machines come and go, even if all are there now
+
+
+def find_growth(there: Sequence[Machine]) -> Growth:
+    """Of the cluster that RAY_ADDRESS names. Where nothing can ever work, that is one clear line."""
+    growth = plan_growth(_read_config() if os.environ.get("RAY_ADDRESS") else {}, there)
+    if not any(machine.get("CPU") for machine in [*there, *growth.to_come]):
         raise UserError(
             "the Ray cluster has no machine to work on",
             expected="one with CPUs, or an autoscaler that may add one",
-            found=describe(present),
+            found=describe(there),
             do="begin once its machines are there: ray status lists them",
         )
-    return to_come
+    return growth
 
 
 def waiting(asked: str, needs: Machine, there: Sequence[Machine], to_come: Sequence[Machine]) -> str | None:
@@ -75,18 +81,21 @@ def read_config(address: str) -> dict[str, Any]:
     return {}
 
 
-def may_come(config: Mapping[str, Any], present: Sequence[Machine]) -> Iterator[Machine]:
+def plan_growth(config: Mapping[str, Any], there: Sequence[Machine]) -> Growth:
     """A type whose resources the file does not say, as of one's own machines, nobody can plan with."""
-    workers = [machine for machine in present if HEAD not in machine]
-    room = int(config.get("max_workers", 0)) - len(workers)
+    workers = [machine for machine in there if HEAD not in machine]
+    to_come: list[Machine] = []
+    is_elastic = False
     for name, kind in (config.get("available_node_types") or {}).items():
         machine = {key: float(value) for key, value in (kind.get("resources") or {}).items()}
-        usual = 0 if name == config.get("head_node_type") else room + len(workers)
-        most = int(kind.get("max_workers", usual)) - sum(_is_alike(machine, each) for each in workers)
+        usual = 0 if name == config.get("head_node_type") else config.get("max_workers", 0)
+        most = int(kind.get("max_workers", usual))
         if any(machine.get(key) for key in SHOWN):
-            more = max(0, min(most, room))
-            room -= more
-            yield from [machine] * more
+            room = int(config.get("max_workers", 0)) - len(workers) - len(to_come)
+            more = min(most - sum(_is_alike(machine, each) for each in workers), room)
+            to_come += [machine] * more
+            is_elastic |= kind.get("min_workers", 0) < most
+    return Growth(to_come=tuple(to_come), is_elastic=is_elastic)
 
 
 def _is_alike(one: Machine, other: Machine) -> bool:

@@ -13,7 +13,9 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil
@@ -23,24 +25,57 @@ START_SECONDS = 90.0
 IDLE_SECONDS = 3.0
 
 
+@dataclass(frozen=True, kw_only=True)
+class ElasticCluster:
+    environment: dict[str, str]  # of whoever joins it
+    folder: Path
+
+    def nodes(self) -> list[psutil.Process]:
+        """Those that the autoscaler has added, each by the process that is its machine."""
+        found = []
+        for process in psutil.process_iter(["cmdline"]):
+            words = process.info["cmdline"] or [""]
+            is_ours = words[0].endswith("raylet/raylet") and f"--temp-dir={self.folder}" in words
+            if is_ours and "--head" not in words:
+                found.append(process)
+        return found
+
+    def await_nodes(self, count: int, seconds: float = 60.0) -> None:
+        """As many, no more and no fewer."""
+        deadline = time.monotonic() + seconds
+        while (there := len(self.nodes())) != count:
+            assert time.monotonic() < deadline, f"{there} nodes, and not {count}"
+            time.sleep(0.2)
+
+
 @contextmanager
-def autoscaling_cluster(
-    place: Path, *, most: int, node: Mapping[str, float], head: Mapping[str, float] | None = None
+def elastic_cluster(
+    *, most: int, node: Mapping[str, float], head: Mapping[str, float] | None = None
+) -> Iterator[ElasticCluster]:
+    """Its head has no room for work, unless told; up to `most` nodes come when needed, and go when idle."""
+    # names of sockets are short, and pytest's folders long
+    with (
+        TemporaryDirectory(prefix="bv-", ignore_cleanup_errors=True) as place,
+        _begun(Path(place), most, node, head or {"CPU": 0}) as joining,
+    ):
+        yield ElasticCluster(environment=joining, folder=Path(place))
+
+
+@contextmanager
+def _begun(
+    place: Path, most: int, node: Mapping[str, float], head: Mapping[str, float]
 ) -> Iterator[dict[str, str]]:
-    """The environment of whoever joins it. Its head has no room for work, unless told; up to `most` nodes
-    come when needed, and go once they are idle."""
-    place.mkdir(parents=True, exist_ok=True)
     port = _free_port()
     address = f"127.0.0.1:{port}"
     config = place / "cluster.json"
-    config.write_text(json.dumps(_config(address, most, node, head or {"CPU": 0})))
+    config.write_text(json.dumps(_config(address, most, node, head)))
     command = [
         str(Path(sys.executable).with_name("ray")),
         *("start", "--head", "--block", "--node-ip-address=127.0.0.1", f"--port={port}"),
         *(
             "--include-dashboard=false",
-            f"--num-cpus={(head or {}).get('CPU', 0)}",
-            f"--temp-dir={place / 'ray'}",
+            f"--num-cpus={head.get('CPU', 0)}",
+            f"--temp-dir={place}",
         ),
         *("--object-store-memory=100000000", f"--autoscaling-config={config}"),
     ]
@@ -57,6 +92,11 @@ def autoscaling_cluster(
         "RAY_CLOUD_INSTANCE_ID": HEAD_ID,
         "RAY_enable_autoscaler_v2": "1",
         "RAY_memory_monitor_refresh_ms": "0",
+        # a node that is killed is noticed in two seconds
+        "RAY_health_check_initial_delay_ms": "0",
+        "RAY_health_check_period_ms": "1000",
+        "RAY_health_check_timeout_ms": "1000",
+        "RAY_health_check_failure_threshold": "2",
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
     with (place / "ray.log").open("wb") as log:
@@ -66,7 +106,7 @@ def autoscaling_cluster(
             command, env={**environment, **settings}, stdout=log, stderr=log, start_new_session=True
         )
     try:
-        _await_port(port, head_process)
+        _await_start(place / "ray.log", head_process)
         yield joining
     finally:
         _end(head_process)
@@ -120,13 +160,13 @@ def _free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
+def _await_start(log: Path, process: subprocess.Popen[bytes]) -> None:
+    """Its port is open before it can be joined."""
     deadline = time.monotonic() + START_SECONDS
-    while process.poll() is None and time.monotonic() < deadline:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-            return
+    while "will now block" not in (said := log.read_text(errors="replace")):
+        assert process.poll() is None, said
+        assert time.monotonic() < deadline, said
         time.sleep(0.2)
-    raise AssertionError("the head did not start")
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

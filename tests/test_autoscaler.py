@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bv_search.autoscaler import HEAD, describe, machines_to_come, may_come, waiting
+from bv_search.autoscaler import HEAD, Growth, describe, find_growth, plan_growth, waiting
 from bv_search.errors import UserError
 
 AWS_HEAD, BUSY_HEAD = {"memory": 9.0, HEAD: 1.0}, {"CPU": 4.0, HEAD: 1.0}
@@ -38,18 +38,24 @@ def file_of(**changes: Any) -> dict[str, Any]:
 def test_machines_thatmay_come(
     there: list[dict[str, float]], changes: dict[str, Any], expected: list[float]
 ) -> None:
-    assert [machine["CPU"] for machine in may_come(file_of(**changes), there)] == expected
+    assert [machine["CPU"] for machine in plan_growth(file_of(**changes), there).to_come] == expected
 
 
 def test_without_an_autoscaler_none_come() -> None:
-    assert list(may_come({}, [CPU])) == []
+    assert plan_growth({}, [CPU]) == Growth()
+
+
+def test_a_cluster_is_elastic_when_all_are_there() -> None:
+    assert plan_growth(file_of(), [AWS_HEAD, *[GPU] * 4]).is_elastic
+    always = {"own": {"resources": {"CPU": 8}, "min_workers": 2, "max_workers": 2}}
+    assert not plan_growth(file_of(available_node_types=always), [AWS_HEAD]).is_elastic
 
 
 def test_where_nothing_can_ever_run_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    assert machines_to_come([AWS_HEAD, CPU]) == []
-    with pytest.raises(UserError, match="no machine to work on; expected .* found 1 × 0 CPU; begin"):
-        machines_to_come([AWS_HEAD])
+    assert find_growth([AWS_HEAD, CPU]) == Growth()
+    with pytest.raises(UserError, match=r"no machine to work on; .* found 1 × 0 CPU"):
+        find_growth([AWS_HEAD])
 
 
 def test_who_waits_is_told_what_for() -> None:

@@ -12,7 +12,7 @@ from ray.data import ActorPoolStrategy, DataContext, Dataset
 from ray.exceptions import NodeDiedError
 
 from bv_search import errors
-from bv_search.autoscaler import machines_to_come, waiting
+from bv_search.autoscaler import find_growth, waiting
 from bv_search.cluster import machines, result_of
 from bv_search.errors import BvError
 from bv_search.extract.encode import BlockEncoder
@@ -100,7 +100,7 @@ class RayExecutor:
         tell: Callable[[str], None] = lambda text: None,
     ) -> None:
         there = machines()
-        to_come = machines_to_come(there)
+        to_come = find_growth(there).to_come
         self.plan = plan_workers([*there, *to_come], worker_bytes(parameters), workers, threads)
         self.threads = self.plan.threads
         needs = {"CPU": max(1.0, self.plan.cpus), "GPU": self.plan.gpus}  # of one: some steps take a core

@@ -90,10 +90,16 @@ class WorkerShare:
     threads: int  # each, used
     gpus: int  # each
     to_come: tuple[Machine, ...] = ()  # that the cluster may still get
+    is_elastic: bool = False  # machines come and go
 
     @classmethod
     def of_cluster(
-        cls, machines: Sequence[Machine], workers: int | None, to_come: Sequence[Machine] = ()
+        cls,
+        machines: Sequence[Machine],
+        workers: int | None,
+        to_come: Sequence[Machine] = (),
+        *,
+        is_elastic: bool = False,
     ) -> "WorkerShare":
         """A worker per GPU, or one, with as many cores each as fit on the machines: those to come among them.
 
@@ -121,6 +127,7 @@ class WorkerShare:
             threads=max(1, each),
             gpus=int(on_gpus),
             to_come=tuple(to_come),
+            is_elastic=is_elastic,
         )
 
 

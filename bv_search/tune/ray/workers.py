@@ -105,7 +105,7 @@ class _Member:
 class RayWorkers:
     """Scan workers, from entering to leaving: a call goes to an idle one; one that dies is replaced.
 
-    Where the cluster may grow, the first is enough to begin with. The others are taken in as they come, and
+    Where machines come and go, the first is enough to begin with. The others are taken in as they come, and
     given back when there is no work for them.
     """
 
@@ -124,6 +124,7 @@ class RayWorkers:
         self._busy: dict[str, float] = defaultdict(float)
         self._served = 0.0  # seconds of all workers that are gone
         self._first: float | None = None  # when there was one
+        self._last = 0.0  # and when one went
 
     def capacity(self, configs: Sequence[TrialConfig]) -> int:
         """Heads that fit into the memory of every worker that is there; all are idle."""
@@ -134,7 +135,7 @@ class RayWorkers:
     def _neighbours(self) -> Counter[str]:
         """Workers of each machine, with those that may still come there."""
         there = Counter(str(worker.machine) for worker in self._idle)
-        if self._grows:
+        if self._share.is_elastic:
             for node in ray.nodes():
                 fitting = (int(node["Resources"].get("CPU", 0) / self._share.cpus), self.size)
                 there[node["NodeID"]] = max(there[node["NodeID"]], min(fitting))
@@ -163,7 +164,7 @@ class RayWorkers:
 
     def busy(self) -> dict[str, float]:
         """Seconds that a worker was at each method, on average over those that were there; all are gone."""
-        there = self._served / max(time.monotonic() - (self._first or 0.0), 1e-9)
+        there = self._served / max(self._last - (self._first or 0.0), 1e-9)
         return {method: seconds / there for method, seconds in self._busy.items()}
 
     @property
@@ -203,7 +204,7 @@ class RayWorkers:
             self._tell_of_wait()
             for _ in range(self.size):
                 self._start()
-            while self._starting and not (self._grows and self._idle):
+            while self._starting and not (self._share.is_elastic and self._idle):
                 self._take_in(self._await_first(wait=None))
         except BaseException:
             self._stop_all()
@@ -218,13 +219,9 @@ class RayWorkers:
         while self._all:
             self._dismiss(self._all[-1])
 
-    @property
-    def _grows(self) -> bool:
-        return bool(self._share.to_come)
-
     def _give_back(self) -> None:
-        """What has had no work for long, where the cluster then gets smaller. One always stays."""
-        if not self._grows or time.monotonic() - self._needed < IDLE_SECONDS:
+        """What has had no work for long, where its machine may then go. One always stays."""
+        if not self._share.is_elastic or time.monotonic() - self._needed < IDLE_SECONDS:
             return
         spare = [
             worker for worker in [*self._starting.values(), *self._idle] if worker.seconds >= IDLE_SECONDS
@@ -262,9 +259,9 @@ class RayWorkers:
         return []
 
     def _tell_of_late_starts(self) -> None:
-        """Once of each: a lost machine may not come back. Where the cluster grows, only if there is none."""
+        """Once of each: a lost machine may not come back. Of those that come and go, while there is none."""
         late = [n for n in self._starting.values() if not n.told and n.seconds >= PATIENCE_SECONDS]
-        if late and not (self._grows and len(self._all) > len(self._starting)):
+        if late and not (self._share.is_elastic and len(self._all) > len(self._starting)):
             self._tell(
                 f"waiting for {len(late)} scan worker(s) of {self._each} each: "
                 "the cluster is busy, or starting"
@@ -291,7 +288,7 @@ class RayWorkers:
         self._idle.append(worker)
         if self._first is None:
             self._first = worker.started
-        elif self._grows:
+        elif self._share.is_elastic:
             self._tell(f"{len(self._all) - len(self._starting)} of {self.size} scan workers are there")
 
     def _collect(self, reference: Any) -> EndedCall:
@@ -345,7 +342,8 @@ class RayWorkers:
             self._idle.remove(worker)
         self._starting = {start: each for start, each in self._starting.items() if each is not worker}
         if worker.started is not None:
-            self._served += time.monotonic() - worker.started
+            self._last = time.monotonic()
+            self._served += self._last - worker.started
         ray.kill(worker.actor)  # one that only cannot be reached would keep its share
 
     def _start(self) -> None:
