@@ -5,10 +5,11 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import ceil
 from typing import Any, ParamSpec, TypeVar
 
 import ray
-from ray.data import ActorPoolStrategy, DataContext, Dataset
+from ray.data import ActorPoolStrategy, DataContext, Dataset, ExecutionResources
 from ray.exceptions import NodeDiedError
 
 from bv_search import errors
@@ -100,16 +101,24 @@ class RayExecutor:
         tell: Callable[[str], None] = lambda text: None,
     ) -> None:
         there = machines()
-        to_come = find_growth(there).to_come
-        self.plan = plan_workers([*there, *to_come], worker_bytes(parameters), workers, threads)
+        growth = find_growth(there)
+        self.plan = plan_workers([*there, *growth.to_come], worker_bytes(parameters), workers, threads)
         self.threads = self.plan.threads
         needs = {"CPU": max(1.0, self.plan.cpus), "GPU": self.plan.gpus}  # of one: some steps take a core
         asked = f"{self.plan.workers} encoding worker(s)"
-        if (sentence := waiting(asked, needs, there, to_come)) is not None:
+        if (sentence := waiting(asked, needs, there, growth.to_come)) is not None:
             tell(sentence)
         context = DataContext.get_current()
         context.enable_progress_bars = False
+        context.execution_options.resource_limits = self._limits(is_elastic=growth.is_elastic)
         logging.getLogger("ray.data").setLevel(logging.ERROR)
+
+    def _limits(self, *, is_elastic: bool) -> ExecutionResources:
+        """Ray Data, busy, asks an autoscaler for more machines: for no more than the workers need."""
+        if not is_elastic:
+            return ExecutionResources.for_limits()
+        cpu, gpu = max(1.0, self.plan.workers * self.plan.cpus), self.plan.workers * self.plan.gpus
+        return ExecutionResources.for_limits(cpu=ceil(cpu), gpu=ceil(gpu))
 
     def hardware(self) -> Hardware:
         step = ray.remote(num_cpus=1, num_gpus=self.plan.gpus, max_retries=0)(survey_hardware)
