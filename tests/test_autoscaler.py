@@ -1,10 +1,13 @@
 """What the autoscaler of a cluster may still add, as its file says."""
 
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bv_search.autoscaler import HEAD, Growth, describe, find_growth, plan_growth, waiting
+from bv_search.autoscaler import HEAD, Growth, describe, find_growth, plan_growth, read_config, waiting
 from bv_search.errors import UserError
 
 AWS_HEAD, BUSY_HEAD = {"memory": 9.0, HEAD: 1.0}, {"CPU": 4.0, HEAD: 1.0}
@@ -49,6 +52,26 @@ def test_a_cluster_is_elastic_when_all_are_there() -> None:
     assert plan_growth(file_of(), [AWS_HEAD, *[GPU] * 4]).is_elastic
     always = {"own": {"resources": {"CPU": 8}, "min_workers": 2, "max_workers": 2}}
     assert not plan_growth(file_of(available_node_types=always), [AWS_HEAD]).is_elastic
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("max_workers: 3", {"max_workers": 3}), ("[1, 2]", {}), ("{", {}), (None, {})],
+)
+def test_the_file_of_an_autoscaler_is_the_one_that_it_was_started_with(
+    text: str | None, expected: dict[str, Any], tmp_path: Path
+) -> None:
+    """Of this cluster: others may have theirs on the same machine."""
+    file = tmp_path / "cluster.yaml"
+    if text is not None:
+        file.write_text(text)
+    words = ["--gcs-address=127.0.0.1:1", f"--autoscaling-config={file}"]
+    monitor = subprocess.Popen([sys.executable, "-c", "input()", *words], stdin=subprocess.PIPE)
+    try:
+        assert read_config("127.0.0.1:1") == expected
+        assert read_config("127.0.0.1:2") == {}
+    finally:
+        monitor.communicate(b"\n", timeout=60)
 
 
 def test_where_nothing_can_ever_run_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:
