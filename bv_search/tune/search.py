@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from threading import Thread, get_native_id
 
+from bv_search.autoscaler import find_growth
 from bv_search.cluster import machines, ray_session
 from bv_search.command import AUTO, Progress
 from bv_search.ensemble import ensemble
@@ -126,7 +127,9 @@ def _import_aside() -> None:
 @contextmanager
 def _scan_workers(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator[RayWorkers]:
     """Scan workers that read the source chosen; where it is not, one of them measures both."""
-    share = WorkerShare.of_cluster(machines(), study.run.study.workers)
+    there = machines()
+    growth, asked = find_growth(there), study.run.study.workers
+    share = WorkerShare.of_cluster(there, asked, growth.to_come, is_elastic=growth.is_elastic)
     place, choice = absolute(study.store.path), study.source_choice
     measured = choice.source == AUTO
     inputs = WorkerInput(
