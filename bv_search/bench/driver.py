@@ -47,6 +47,7 @@ class DriverCost:
     workers: int
     searcher: str
     seconds: float  # in all
+    cpu_seconds: float  # of the process
     parts: dict[str, float]  # seconds a trial
     memory: tuple[MemoryPoint, ...]
 
@@ -60,7 +61,8 @@ class DriverCost:
     def __str__(self) -> str:
         lines = [
             f"{self.trials} trials by {self.searcher}, {self.workers} workers that learn nothing: "
-            f"{self.seconds:.1f} s, {self.seconds_a_trial:.4f} s a trial",
+            f"{self.seconds:.1f} s, {self.seconds_a_trial:.4f} s a trial "
+            f"({self.cpu_seconds / self.trials:.4f} s of CPU)",
             *(f"  {name:16} {seconds:.4f} s" for name, seconds in self.parts.items()),
             "memory of the driver, by trials that are over:",
             *(f"  {point.done:>7,}  {point.bytes / 1e6:,.0f} MB" for point in tenths(self.memory)),
@@ -117,6 +119,7 @@ def _measure(config: TuneConfig, workers: EmptyWorkers, progress: Progress) -> D
         workers=workers.size,
         searcher=config.searcher,
         seconds=sampler.seconds,
+        cpu_seconds=sampler.cpu_seconds,
         parts={part: share * sampler.seconds / config.trials for part, share in sampler.shares.items()},
         memory=tuple(sampler.memory),
     )

@@ -34,11 +34,12 @@ class Sampler:
         self._looks: Counter[str] = Counter()
         self.memory: list[MemoryPoint] = []
         self.seconds = 0.0
+        self.cpu_seconds = 0.0  # of all threads
         self._over = Event()
         self._thread = Thread(target=self._watch, name="sampler", daemon=True)
 
     def __enter__(self) -> Self:
-        self._began = time.monotonic()
+        self._began, self._cpu = time.monotonic(), time.process_time()
         self._thread.start()
         return self
 
@@ -46,6 +47,7 @@ class Sampler:
         self._over.set()
         self._thread.join()
         self.seconds = time.monotonic() - self._began
+        self.cpu_seconds = time.process_time() - self._cpu
 
     @property
     def shares(self) -> dict[str, float]:

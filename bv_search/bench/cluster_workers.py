@@ -1,0 +1,249 @@
+"""Scan workers that compute nothing: they say when they would have been done.
+
+A call is a row of stretches, one after another: heads' states come over the driver's network, rows are read
+from the node cache or from the object store while heads learn from them, and what was learned goes back. A
+stretch goes as fast as the slowest of what it needs, and others that need the same share it. Whenever one
+ends, all rates are new.
+"""
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+import xxhash
+
+from bv_search.bench.cluster_rates import JUDGING, ClusterRates
+from bv_search.bench.cluster_work import ClusterWork
+from bv_search.scan.checks import Check
+from bv_search.scan.outcome import Final, RoleAnswers, SegmentResult
+from bv_search.scan.trial import TrialConfig
+from bv_search.store.layout import MICRO_BATCH
+from bv_search.tune.packing import Order, Scoring
+from bv_search.tune.workers import Call, EndedCall
+
+CHUNKS = 512  # of the training rows, each of which a node cache has or lacks
+LEARNING, DISK, NETWORK, STORE = "learning", "node disk", "network", "object store"
+DRIVER_NETWORK, DRIVER = "driver's network", "driver"
+STRAGGLERS, IDLE = "stragglers", "too few heads"
+LIMITS = (LEARNING, DISK, NETWORK, STORE, DRIVER_NETWORK, DRIVER, STRAGGLERS, IDLE)
+"""What a worker's time goes to, or for what it waits."""
+
+
+@dataclass(kw_only=True)
+class Stretch:
+    left: float  # rows, or bytes of states
+    place: str  # where they come from: DISK, STORE or DRIVER_NETWORK
+    learning: float = inf  # rows a second that heads can take
+
+
+@dataclass(kw_only=True)
+class _Running:
+    call: Call
+    machine: int
+    stretches: deque[Stretch]
+    begun: float
+    rate: float = 0.0
+    limit: str = LEARNING
+
+
+@dataclass(kw_only=True)
+class NodeCache:
+    """Of a machine: the least recently used goes, where all is full."""
+
+    room: int  # chunks
+    _held: OrderedDict[int, None] = field(default_factory=OrderedDict)
+
+    def read(self, chunk: int) -> bool:
+        """Whether it was there; it is now."""
+        there = chunk in self._held
+        self._held[chunk] = None
+        self._held.move_to_end(chunk)
+        while len(self._held) > self.room:
+            self._held.popitem(last=False)
+        return there
+
+
+class SimulatedWorkers:
+    """Behind the interface of `tune/workers.py`, in a time of their own."""
+
+    def __init__(self, size: int, rates: ClusterRates, work: ClusterWork) -> None:
+        self.size = size
+        self.now = 0.0
+        self.spent: Counter[str] = Counter()  # worker seconds, by what they went to
+        self._rates, self._work = rates, work
+        self._chunk_rows = work.windows / CHUNKS
+        room = int(rates.cache / work.bytes * CHUNKS)
+        self._caches = [NodeCache(room=room) for _ in range(rates.machines(size))]
+        self._free = deque(number % len(self._caches) for number in range(size))
+        self._running: list[_Running] = []
+        self._used = 0  # workers that had a call since all were idle
+
+    @property
+    def idle(self) -> int:
+        return len(self._free)
+
+    @property
+    def running(self) -> list[Call]:
+        return [each.call for each in self._running]
+
+    def capacity(self, configs: Sequence[TrialConfig]) -> int:
+        raise AssertionError("a simulation is told what fits")
+
+    def submit(self, call: Call) -> None:
+        machine = self._free.popleft()
+        if not self._running:
+            self._used = 0
+        self._used += 1
+        stretches = deque(stretch for stretch in self._stretches(call, machine) if stretch.left > 0)
+        self._running.append(_Running(call=call, machine=machine, stretches=stretches, begun=self.now))
+
+    def finished(self, *, wait: float | None) -> list[EndedCall]:
+        """Time goes on until one of them ends."""
+        while self._running:
+            if ended := [each for each in self._running if not each.stretches]:
+                return [self._end(each) for each in ended]
+            self.spend(self._until_next())
+        return []
+
+    def spend(self, seconds: float, waited_for: str | None = None) -> None:
+        """Time goes on; idle workers wait for others of their round, or for whatever it is."""
+        while seconds > 0:
+            step = min(seconds, self._until_next())
+            for each in self._running:
+                each.stretches[0].left -= each.rate * step
+                if each.stretches[0].left <= 1e-9 * each.rate:
+                    each.stretches.popleft()
+                self.spent[each.limit] += step
+            if waited_for is None:
+                self.spent[STRAGGLERS] += step * max(0, self._used - len(self._running))
+                self.spent[IDLE] += step * (self.size - max(self._used, len(self._running)))
+            else:
+                self.spent[waited_for] += step * len(self._free)
+            self.now += step
+            seconds -= step
+            if any(not each.stretches for each in self._running):
+                if waited_for is None:
+                    return
+                self._hold_ended()
+
+    def _hold_ended(self) -> None:
+        """Calls that end while the driver is at something wait for it."""
+        for each in self._running:
+            if not each.stretches:
+                each.stretches.append(Stretch(left=0.0, place=DRIVER_NETWORK))
+
+    def _until_next(self) -> float:
+        self._share()
+        return min((each.stretches[0].left / each.rate for each in self._running), default=inf)
+
+    def _share(self) -> None:
+        """Rates of all, by how many are at the same."""
+        at = Counter(each.stretches[0].place for each in self._running)
+        streams = Counter((each.machine, each.stretches[0].place) for each in self._running)
+        # one copy a machine: its workers take part in one stream, where it has a cache
+        remote = len({m for m, place in streams if place == STORE}) if self._rates.cache else at[STORE]
+        for each in self._running:
+            stretch = each.stretches[0]
+            beside = streams[each.machine, stretch.place]
+            ways = {LEARNING: stretch.learning}
+            if stretch.place == DISK:
+                ways[DISK] = self._rates.disk / beside / self._work.row_bytes
+            elif stretch.place == STORE:
+                share = 1 if self._rates.cache else beside
+                ways[NETWORK] = self._rates.network / share / self._work.row_bytes
+                ways[STORE] = self._rates.object_store / remote / self._work.row_bytes
+            else:
+                ways[DRIVER_NETWORK] = self._rates.network / at[DRIVER_NETWORK]
+            each.limit = min(ways, key=lambda way: ways[way])
+            each.rate = ways[each.limit]
+
+    def _end(self, running: _Running) -> EndedCall:
+        self._running.remove(running)
+        self._free.append(running.machine)
+        seconds = self.now - running.begun
+        return EndedCall(call=running.call, result=_result(running.call), seconds=seconds)
+
+    def _stretches(self, call: Call, machine: int) -> list[Stretch]:
+        """What a call has to read and to send, in turn."""
+        work, size = call.about, self._work
+        assert isinstance(work, Order | Scoring), "a simulated search has no ladder, and no finale"
+        if isinstance(work, Scoring):
+            heads = len(work.trials)
+            return [
+                _states(heads * size.weight_bytes),
+                *self._read(size.windows, size.all_windows, machine, heads * JUDGING),
+                _states(heads * (size.weight_bytes + size.answer_bytes)),
+            ]
+        heads, begun = len(work.heads), work.heads[0].position > 0
+        start, stop = work.heads[0].position * MICRO_BATCH, min(work.stop * MICRO_BATCH, size.windows)
+        judged = size.windows + (size.select if work.score else 0)
+        return [
+            _states(heads * size.state_bytes * begun),
+            *self._read(start, stop, machine, heads),
+            *self._read(size.windows, judged, machine, len(work.score) * JUDGING),
+            _states(heads * size.state_bytes),
+        ]
+
+    def _read(self, start: int, stop: int, machine: int, heads: float) -> list[Stretch]:
+        """Rows for so many heads: chunk by chunk from the node cache, or from the object store."""
+        found: list[Stretch] = []
+        at = float(start)
+        while at < stop:
+            chunk = int(at / self._chunk_rows + 1e-9)
+            end = min(float(stop), (chunk + 1) * self._chunk_rows)
+            place = DISK if self._caches[machine].read(chunk) else STORE
+            if found and found[-1].place == place:
+                found[-1].left += end - at
+            else:
+                found.append(Stretch(left=end - at, place=place, learning=self._rates.head_rows / heads))
+            at = end
+        return found
+
+
+def _states(size: float) -> Stretch:
+    return Stretch(left=size, place=DRIVER_NETWORK)
+
+
+def _result(call: Call) -> list[SegmentResult] | list[Final]:
+    work: Order | Scoring = call.about
+    if isinstance(work, Scoring):
+        return [_final(trial) for trial in work.trials]
+    return [_segment(trial, work) for trial in work.trials]
+
+
+def _segment(trial: str, order: Order) -> SegmentResult:
+    rows = order.stop * MICRO_BATCH
+    score = worth(trial, order.stop)
+    found = Check(position=order.stop, rows=rows, score=score, loss=1.0 - score)
+    return SegmentResult(
+        trial=trial,
+        position=order.stop,
+        rows=rows,
+        state=b"",
+        found=found if trial in order.score else None,
+    )
+
+
+def worth(trial: str, position: int) -> float:
+    """What a head is worth: some learn more than others, and what is seen of it early is half chance."""
+    own = _chance(trial)
+    return own + (_chance(f"{trial} {position}") - 0.5) / 2
+
+
+def _chance(text: str) -> float:
+    return float(xxhash.xxh3_64_intdigest(text.encode()) / 2**64)
+
+
+def _final(trial: str) -> Final:
+    nothing = RoleAnswers(ids=[], logits=[], loss=0.0, score=0.0, interval=None, metrics={})
+    return Final(
+        trial=trial,
+        shape=None,
+        weights=b"",
+        copies=1,
+        parameters=0,
+        report=nothing,
+        select=nothing,
+        train=None,
+    )  # type: ignore[arg-type]
