@@ -17,7 +17,7 @@ STATE_COPIES = 4  # a head's weights, Adam's two moments, and the running mean
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterWork:
-    """A span task: every token has the states of every channel."""
+    """Every token, or the first, has the states of every channel."""
 
     about: str
     windows: int  # of train
@@ -26,6 +26,8 @@ class ClusterWork:
     tokens: int  # of a window
     layers: int
     width: int
+    space_name: str = "adapters"
+    one_token: bool = False
 
     @property
     def row_bytes(self) -> int:
@@ -38,11 +40,12 @@ class ClusterWork:
 
     @property
     def shape(self) -> HeadShape:
-        return HeadShape(layers=self.layers, width=self.width, outputs=2, per_token=True, tokens=self.tokens)
+        spans = not self.one_token
+        return HeadShape(layers=self.layers, width=self.width, outputs=2, per_token=spans, tokens=self.tokens)
 
     @cached_property
     def space(self) -> Space:
-        return find_space("adapters", one_token=False)
+        return find_space(self.space_name, one_token=self.one_token)
 
     @cached_property
     def configs(self) -> list[TrialConfig]:
@@ -50,7 +53,7 @@ class ClusterWork:
 
     @cached_property
     def rungs(self) -> Rungs:
-        return plan_rungs(self.configs, self.windows, halving=True, one_token=False)
+        return plan_rungs(self.configs, self.windows, halving=True, one_token=self.one_token)
 
     @cached_property
     def weight_bytes(self) -> float:
@@ -66,10 +69,6 @@ class ClusterWork:
     def answer_bytes(self) -> float:
         """What a head says of select and report."""
         return float((self.select + self.report) * self.tokens * self.shape.outputs * FULL)
-
-    @property
-    def all_windows(self) -> int:
-        return self.windows + self.select + self.report
 
 
 WORKS = {

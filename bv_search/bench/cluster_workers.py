@@ -172,21 +172,36 @@ class SimulatedWorkers:
             heads = len(work.trials)
             return [
                 _states(heads * size.weight_bytes),
-                *self._read(size.windows, size.all_windows, machine, heads * JUDGING),
+                *self._judge(size.select + size.report, machine, heads),
                 _states(heads * (size.weight_bytes + size.answer_bytes)),
             ]
-        heads, begun = len(work.heads), work.heads[0].position > 0
-        start, stop = work.heads[0].position * MICRO_BATCH, min(work.stop * MICRO_BATCH, size.windows)
-        judged = size.windows + (size.select if work.score else 0)
+        heads, position = len(work.heads), work.heads[0].position
         return [
-            _states(heads * size.state_bytes * begun),
-            *self._read(start, stop, machine, heads),
-            *self._read(size.windows, judged, machine, len(work.score) * JUDGING),
+            _states(heads * size.state_bytes if position else 0.0),
+            *self._learn(position * MICRO_BATCH, work.stop * MICRO_BATCH, machine, heads),
+            *self._judge(size.select, machine, len(work.score)),
             _states(heads * size.state_bytes),
         ]
 
-    def _read(self, start: int, stop: int, machine: int, heads: float) -> list[Stretch]:
-        """Rows for so many heads: chunk by chunk from the node cache, or from the object store."""
+    def _learn(self, start: int, stop: int, machine: int, heads: int) -> list[Stretch]:
+        """Rows of train, pass by pass."""
+        found, windows = [], self._work.windows
+        while start < stop:
+            end = min(stop, (start // windows + 1) * windows)
+            first = start % windows
+            found += self._read(first, first + end - start, machine, self._rates.head_rows / heads)
+            start = end
+        return found
+
+    def _judge(self, rows: int, machine: int, heads: int) -> list[Stretch]:
+        """Rows of select and report stand behind those of train."""
+        if not heads:
+            return []
+        start = self._work.windows
+        return self._read(start, start + rows, machine, self._rates.head_rows / heads / JUDGING)
+
+    def _read(self, start: int, stop: int, machine: int, learning: float) -> list[Stretch]:
+        """Chunk by chunk from the node cache, or from the object store."""
         found: list[Stretch] = []
         at = float(start)
         while at < stop:
@@ -196,7 +211,7 @@ class SimulatedWorkers:
             if found and found[-1].place == place:
                 found[-1].left += end - at
             else:
-                found.append(Stretch(left=end - at, place=place, learning=self._rates.head_rows / heads))
+                found.append(Stretch(left=end - at, place=place, learning=learning))
             at = end
         return found
 
@@ -209,29 +224,23 @@ def _result(call: Call) -> list[SegmentResult] | list[Final]:
     work: Order | Scoring = call.about
     if isinstance(work, Scoring):
         return [_final(trial) for trial in work.trials]
-    return [_segment(trial, work) for trial in work.trials]
+    return [made_up_segment(trial, work.stop, b"", scored=trial in work.score) for trial in work.trials]
 
 
-def _segment(trial: str, order: Order) -> SegmentResult:
-    rows = order.stop * MICRO_BATCH
-    score = worth(trial, order.stop)
-    found = Check(position=order.stop, rows=rows, score=score, loss=1.0 - score)
-    return SegmentResult(
-        trial=trial,
-        position=order.stop,
-        rows=rows,
-        state=b"",
-        found=found if trial in order.score else None,
-    )
+def made_up_segment(trial: str, stop: int, state: bytes, *, scored: bool) -> SegmentResult:
+    """With a worth by the names of the head and the place."""
+    rows, score = stop * MICRO_BATCH, worth(trial, stop)
+    found = Check(position=stop, rows=rows, score=score, loss=1.0 - score)
+    return SegmentResult(trial=trial, position=stop, rows=rows, state=state, found=found if scored else None)
 
 
 def worth(trial: str, position: int) -> float:
     """What a head is worth: some learn more than others, and what is seen of it early is half chance."""
-    own = _chance(trial)
-    return own + (_chance(f"{trial} {position}") - 0.5) / 2
+    own = chance(trial)
+    return own + (chance(f"{trial} {position}") - 0.5) / 2
 
 
-def _chance(text: str) -> float:
+def chance(text: str) -> float:
     return float(xxhash.xxh3_64_intdigest(text.encode()) / 2**64)
 
 

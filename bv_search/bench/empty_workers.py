@@ -5,14 +5,12 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
-import xxhash
 from safetensors.numpy import save
 
-from bv_search.scan.checks import Check
+from bv_search.bench.cluster_workers import chance, made_up_segment
 from bv_search.scan.outcome import Final, Finalist, RoleAnswers, SegmentResult, Start
 from bv_search.scan.store_view import head_shape
 from bv_search.scan.trial import TrialConfig
-from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import Store
 from bv_search.tune.workers import Call, EndedCall
 
@@ -59,16 +57,10 @@ class EmptyWorkers:
     def segment(
         self, heads: Sequence[bytes | Start], stop: int, score: Collection[str], seconds: float | None
     ) -> list[SegmentResult]:
-        return [self._segment(_name(head), stop, score) for head in heads]
-
-    def _segment(self, trial: str, stop: int, score: Collection[str]) -> SegmentResult:
-        rows = stop * MICRO_BATCH
-        worth = _chance(f"{trial} {stop}")
-        found = Check(position=stop, rows=rows, score=worth, loss=1.0 - worth)
-        state = trial.encode().ljust(STATE_BYTES)
-        return SegmentResult(
-            trial=trial, position=stop, rows=rows, state=state, found=found if trial in score else None
-        )
+        return [
+            made_up_segment(name, stop, name.encode().ljust(STATE_BYTES), scored=name in score)
+            for name in map(_name, heads)
+        ]
 
     def solve(self, rungs: Sequence[Start]) -> list[Final]:
         return [self._final(rung.trial) for rung in rungs]
@@ -92,7 +84,7 @@ class EmptyWorkers:
         )
 
     def _answers(self, trial: str, role: str) -> RoleAnswers:
-        worth, ids = _chance(f"{trial} {role}"), self._ids[role]
+        worth, ids = chance(f"{trial} {role}"), self._ids[role]
         return RoleAnswers(
             ids=ids,
             logits=np.zeros((len(ids), self._shape.outputs), np.float32),
@@ -106,8 +98,3 @@ class EmptyWorkers:
 
 def _name(head: bytes | Start) -> str:
     return head.trial if isinstance(head, Start) else head.decode().strip()
-
-
-def _chance(text: str) -> float:
-    """From 0 to 1, the same for the same text."""
-    return float(xxhash.xxh3_64_intdigest(text.encode()) / 2**64)
