@@ -11,12 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
 
-import xxhash
-
 from bv_search.bench.cluster_rates import JUDGING, ClusterRates
 from bv_search.bench.cluster_work import ClusterWork
-from bv_search.scan.checks import Check
-from bv_search.scan.outcome import Final, RoleAnswers, SegmentResult
+from bv_search.bench.made_up import MadeUpFinals, made_up_segment
+from bv_search.scan.outcome import Final, SegmentResult
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.layout import MICRO_BATCH
 from bv_search.tune.packing import Order, Scoring
@@ -77,6 +75,7 @@ class SimulatedWorkers:
         self._caches = [NodeCache(room=room) for _ in range(rates.machines(size))]
         self._free = deque(number % len(self._caches) for number in range(size))
         self._running: list[_Running] = []
+        self._finals = MadeUpFinals(work.shape, {})
         self._used = 0  # workers that had a call since all were idle
 
     @property
@@ -162,7 +161,12 @@ class SimulatedWorkers:
         self._running.remove(running)
         self._free.append(running.machine)
         seconds = self.now - running.begun
-        return EndedCall(call=running.call, result=_result(running.call), seconds=seconds)
+        return EndedCall(call=running.call, result=self._result(running.call.about), seconds=seconds)
+
+    def _result(self, work: Order | Scoring) -> list[SegmentResult] | list[Final]:
+        if isinstance(work, Scoring):
+            return [self._finals.make(trial) for trial in work.trials]
+        return [made_up_segment(trial, work.stop, b"", scored=trial in work.score) for trial in work.trials]
 
     def _stretches(self, call: Call, machine: int) -> list[Stretch]:
         """What a call has to read and to send, in turn."""
@@ -218,41 +222,3 @@ class SimulatedWorkers:
 
 def _states(size: float) -> Stretch:
     return Stretch(left=size, place=DRIVER_NETWORK)
-
-
-def _result(call: Call) -> list[SegmentResult] | list[Final]:
-    work: Order | Scoring = call.about
-    if isinstance(work, Scoring):
-        return [_final(trial) for trial in work.trials]
-    return [made_up_segment(trial, work.stop, b"", scored=trial in work.score) for trial in work.trials]
-
-
-def made_up_segment(trial: str, stop: int, state: bytes, *, scored: bool) -> SegmentResult:
-    """With a worth by the names of the head and the place."""
-    rows, score = stop * MICRO_BATCH, worth(trial, stop)
-    found = Check(position=stop, rows=rows, score=score, loss=1.0 - score)
-    return SegmentResult(trial=trial, position=stop, rows=rows, state=state, found=found if scored else None)
-
-
-def worth(trial: str, position: int) -> float:
-    """What a head is worth: some learn more than others, and what is seen of it early is half chance."""
-    own = chance(trial)
-    return own + (chance(f"{trial} {position}") - 0.5) / 2
-
-
-def chance(text: str) -> float:
-    return float(xxhash.xxh3_64_intdigest(text.encode()) / 2**64)
-
-
-def _final(trial: str) -> Final:
-    nothing = RoleAnswers(ids=[], logits=[], loss=0.0, score=0.0, interval=None, metrics={})
-    return Final(
-        trial=trial,
-        shape=None,
-        weights=b"",
-        copies=1,
-        parameters=0,
-        report=nothing,
-        select=nothing,
-        train=None,
-    )  # type: ignore[arg-type]
