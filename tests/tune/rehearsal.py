@@ -92,6 +92,9 @@ class Workers:
     def settle_precision(self) -> PrecisionChoice:
         return PrecisionChoice(precision=FLOAT32, why="as of a rehearsal")
 
+    def troubles(self) -> list[str]:
+        return []
+
     def peak_memory(self) -> int:
         return 1
 

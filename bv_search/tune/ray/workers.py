@@ -17,6 +17,7 @@ from bv_search.precision import AUTO, FLOAT32, PrecisionChoice
 from bv_search.scan.outcome import Finalist, Start
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.choice import Rates
+from bv_search.store.store import Store
 from bv_search.tune.workers import Call, EndedCall, LostCall, WorkerInput, WorkerShare
 
 PATIENCE_SECONDS = 20.0  # before a wait for the cluster is told
@@ -36,7 +37,7 @@ class ScanWorker:
 
         inputs = self._inputs
         self._scanner = Scanner(
-            inputs.store,
+            Store.open(inputs.store, memory=inputs.memory, cache=inputs.cache),
             source=inputs.source,
             memory=inputs.memory,
             folds=inputs.folds,
@@ -62,6 +63,10 @@ class ScanWorker:
     def peak_memory(self) -> int:
         """Bytes, pages of the store that it maps among them."""
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+    def trouble(self) -> str | None:
+        """What its store had trouble with, and did without."""
+        return self._scanner.trouble
 
     def segment(
         self,
@@ -140,6 +145,14 @@ class RayWorkers:
             with suppress(RayError):
                 peaks.append(ray.get(worker.peak_memory.remote()))
         return max(peaks)
+
+    def troubles(self) -> list[str]:
+        """Each once, of the workers that are left: they have no terminal to say it on."""
+        found: set[str] = set()
+        for worker in self._idle:
+            with suppress(RayError):
+                found |= {ray.get(worker.trouble.remote())} - {None}
+        return sorted(found)
 
     def busy(self) -> dict[str, float]:
         """Seconds that a worker was at each method, on average."""

@@ -68,7 +68,10 @@ def wake_all(news: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
             trials.live.discard(name)
             continue
         said = scheduler.on_trial_result(controller, trial, woken[name])
-        going += [name] if said == TrialScheduler.NOOP else []
+        if said == TrialScheduler.NOOP:
+            going.append(name)
+        else:
+            trials.live.discard(name)
     assert not trials.news, "all is told once"
     return woken, going
 
