@@ -32,6 +32,7 @@ LIMITS = (LEARNING, DISK, NETWORK, STORE, DRIVER_NETWORK, DRIVER, STRAGGLERS, ID
 class Stretch:
     left: float  # rows, or bytes of states
     place: str  # where they come from: DISK, STORE or DRIVER_NETWORK
+    first: float = -1.0  # row; what begins at one place is read at one time, and once a machine
     learning: float = inf  # rows a second that heads can take
 
 
@@ -115,8 +116,9 @@ class SimulatedWorkers:
                     each.stretches.popleft()
                 self.spent[each.limit] += step
             if waited_for is None:
-                self.spent[STRAGGLERS] += step * max(0, self._used - len(self._running))
-                self.spent[IDLE] += step * (self.size - max(self._used, len(self._running)))
+                used = min(self._used, self.size)
+                self.spent[STRAGGLERS] += step * (used - len(self._running))
+                self.spent[IDLE] += step * (self.size - used)
             else:
                 self.spent[waited_for] += step * len(self._free)
             self.now += step
@@ -139,23 +141,28 @@ class SimulatedWorkers:
     def _share(self) -> None:
         """Rates of all, by how many are at the same."""
         at = Counter(each.stretches[0].place for each in self._running)
-        streams = Counter((each.machine, each.stretches[0].place) for each in self._running)
-        # one copy a machine: its workers take part in one stream, where it has a cache
-        remote = len({m for m, place in streams if place == STORE}) if self._rates.cache else at[STORE]
+        streams = {self._stream(each) for each in self._running}
+        here = Counter((machine, place) for machine, place, _ in streams)
+        remote = sum(place == STORE for _, place, _ in streams)
         for each in self._running:
             stretch = each.stretches[0]
-            beside = streams[each.machine, stretch.place]
+            beside = here[each.machine, stretch.place]
             ways = {LEARNING: stretch.learning}
             if stretch.place == DISK:
                 ways[DISK] = self._rates.disk / beside / self._work.row_bytes
             elif stretch.place == STORE:
-                share = 1 if self._rates.cache else beside
-                ways[NETWORK] = self._rates.network / share / self._work.row_bytes
+                ways[NETWORK] = self._rates.network / beside / self._work.row_bytes
                 ways[STORE] = self._rates.object_store / remote / self._work.row_bytes
             else:
                 ways[DRIVER_NETWORK] = self._rates.network / at[DRIVER_NETWORK]
             each.limit = min(ways, key=lambda way: ways[way])
             each.rate = ways[each.limit]
+
+    def _stream(self, running: _Running) -> tuple[int, str, float]:
+        """Of workers of a machine that began at one row, one reads for all: without a cache, each for itself."""
+        stretch = running.stretches[0]
+        alone = stretch.place == STORE and not self._rates.cache
+        return running.machine, stretch.place, float(id(running)) if alone else stretch.first
 
     def _end(self, running: _Running) -> EndedCall:
         self._running.remove(running)
@@ -215,7 +222,7 @@ class SimulatedWorkers:
             if found and found[-1].place == place:
                 found[-1].left += end - at
             else:
-                found.append(Stretch(left=end - at, place=place, learning=learning))
+                found.append(Stretch(left=end - at, place=place, first=at, learning=learning))
             at = end
         return found
 
