@@ -159,7 +159,7 @@ class SimulatedWorkers:
             each.rate = ways[each.limit]
 
     def _stream(self, running: _Running) -> tuple[int, str, float]:
-        """Of workers of a machine that began at one row, one reads for all: without a cache, each for itself."""
+        """Of workers of a machine that began at one row, one reads for all; without a cache, each does."""
         stretch = running.stretches[0]
         alone = stretch.place == STORE and not self._rates.cache
         return running.machine, stretch.place, float(id(running)) if alone else stretch.first

@@ -139,6 +139,7 @@ def fit(budget: Any, searcher: Any, scheduler: Any, storage: Path) -> None:
             said = searcher.suggest(f"{number}")
             if isinstance(said, dict):
                 trial = SimpleNamespace(trial_id=f"{number}", config=said, status=Trial.PENDING)
+                trial.run_metadata = SimpleNamespace(metric_analysis={}, metric_n_steps={})
                 trial.set_config = lambda config, trial=trial: setattr(trial, "config", config)
                 trial.set_status = lambda status, trial=trial: setattr(trial, "status", status)
                 controller.live[trial.trial_id] = trial

@@ -34,6 +34,7 @@ class TuneTrial:
     def __init__(self, name: str) -> None:
         self.config: dict[str, Any] = {TRIAL: name}
         self.status = Trial.PENDING
+        self.run_metadata = SimpleNamespace(metric_analysis={"score": {}}, metric_n_steps={"score": {}})
 
     def set_config(self, config: dict[str, Any]) -> None:
         self.config = config
@@ -65,6 +66,7 @@ def wake_all(news: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
         woken[name] = trial.config[NEWS]
         if woken[name]["done"]:
             scheduler.on_trial_complete(controller, trial, woken[name])
+            assert not trial.run_metadata.metric_n_steps, "there may be ten thousand"
             trials.live.discard(name)
             continue
         said = scheduler.on_trial_result(controller, trial, woken[name])
