@@ -99,7 +99,7 @@ def table(
     ]
     lines += [_line(each, found[0]) for each in found]
     end = stops_to_scale(found)
-    lines.append("more workers gain at each size" if end is None else _end(end))
+    lines.append("more workers gain at each size" if end is None else _end(*end))
     return "\n".join(lines)
 
 
@@ -110,5 +110,5 @@ def _line(each: Simulated, first: Simulated) -> str:
     return f"{each.workers:>8} {each.seconds / 3600:>8.2f} {each.cost:>9,.0f} {faster:>6.1f}  {text}"
 
 
-def _end(end: Simulated) -> str:
-    return f"from {end.workers} workers on little is gained: their time goes to {end.bound}"
+def _end(last: Simulated, more: Simulated) -> str:
+    return f"beyond {last.workers} workers little is gained: of {more.workers} most waits for {more.bound}"

@@ -31,7 +31,7 @@ class Simulated:
 
     @property
     def bound(self) -> str:
-        """What its workers' time goes to most, beside learning; or learning, where that is most of it."""
+        """What most of its workers' time goes to, or is waited for."""
         return max(self.shares, key=lambda limit: self.shares[limit])
 
     def to_json(self) -> dict[str, Any]:
@@ -122,9 +122,9 @@ def _search(
                 live.discard(trial)
 
 
-def stops_to_scale(found: Sequence[Simulated], gain: float = 1.25) -> Simulated | None:
-    """The first from which the next size is less than so many times as fast; None where all scale."""
+def stops_to_scale(found: Sequence[Simulated], gain: float = 1.25) -> tuple[Simulated, Simulated] | None:
+    """The size than which no larger one is so many times as fast, and the next; None where all scale."""
     for here, more in pairwise(found):
-        if here.seconds / more.seconds < gain:
-            return more
+        if all(here.seconds < gain * each.seconds for each in found if each.workers > here.workers):
+            return here, more
     return None

@@ -107,9 +107,9 @@ def test_scaling_stops_where_the_next_size_gains_little() -> None:
     def taken(workers: int, seconds: float) -> Simulated:
         return Simulated(workers=workers, machines=workers, seconds=seconds, cost=1.0, shares={LEARNING: 1.0})
 
-    found = [taken(1, 100.0), taken(2, 55.0), taken(4, 50.0)]
-    assert stops_to_scale(found) == found[2]
-    assert stops_to_scale(found[:2]) is None
+    found = [taken(1, 100.0), taken(2, 90.0), taken(4, 50.0), taken(8, 45.0), taken(16, 60.0)]
+    assert stops_to_scale(found) == (found[2], found[3])
+    assert stops_to_scale(found[:3]) is None
 
 
 def test_the_command_says_what_binds(capsys: pytest.CaptureFixture[str]) -> None:
