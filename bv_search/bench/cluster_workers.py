@@ -6,7 +6,7 @@ stretch goes as fast as the slowest of what it needs, and others that need the s
 ends, all rates are new.
 """
 
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -69,7 +69,7 @@ class SimulatedWorkers:
     def __init__(self, size: int, rates: ClusterRates, work: ClusterWork) -> None:
         self.size = size
         self.now = 0.0
-        self.spent: Counter[str] = Counter()  # worker seconds, by what they went to
+        self.spent: dict[str, float] = defaultdict(float)  # worker seconds, by what they went to
         self._rates, self._work = rates, work
         self._chunk_rows = work.windows / CHUNKS
         room = int(rates.cache / work.bytes * CHUNKS)

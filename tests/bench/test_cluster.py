@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,7 @@ def test_twice_as_fast_workers_take_half_the_time() -> None:
         ({"driver_seconds": 1e3}, DRIVER),
     ],
 )
-def test_what_is_slow_is_what_binds(slow: dict[str, float], bound: str) -> None:
+def test_what_is_slow_is_what_binds(slow: dict[str, Any], bound: str) -> None:
     found = run(replace(RATES, **slow), workers=2)
     assert found.bound == bound, found.shares
 
