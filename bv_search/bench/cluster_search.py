@@ -110,7 +110,8 @@ def _search(
     live: set[str] = set()
     while left or live:
         begun = [left.popleft() for _ in range(min(room - len(live), len(left)))]
-        workers.spend(len(begun) * rates.driver_seconds, DRIVER)
+        if begun:
+            workers.wait_for(DRIVER, len(begun) * rates.driver_seconds)
         for trial, config in begun:
             live.add(trial)
             dispatcher.park(trial, config)

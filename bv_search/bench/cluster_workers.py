@@ -103,40 +103,31 @@ class SimulatedWorkers:
         while self._running:
             if ended := [each for each in self._running if not each.stretches]:
                 return [self._end(each) for each in ended]
-            self.spend(self._until_next())
+            self._go_on()
         return []
 
-    def spend(self, seconds: float, waited_for: str | None = None) -> None:
-        """Time goes on; idle workers wait for others of their round, or for whatever it is."""
-        while seconds > 0:
-            step = min(seconds, self._until_next())
-            for each in self._running:
-                each.stretches[0].left -= each.rate * step
-                if each.stretches[0].left <= 1e-9 * each.rate:
-                    each.stretches.popleft()
-                self.spent[each.limit] += step
-            if waited_for is None:
-                used = min(self._used, self.size)
-                self.spent[STRAGGLERS] += step * (used - len(self._running))
-                self.spent[IDLE] += step * (self.size - used)
-            else:
-                self.spent[waited_for] += step * len(self._free)
-            self.now += step
-            seconds -= step
-            if any(not each.stretches for each in self._running):
-                if waited_for is None:
-                    return
-                self._hold_ended()
+    def wait_for(self, what: str, seconds: float) -> None:
+        """All of them, between two rounds."""
+        assert not self._running, "they are at something"
+        self.spent[what] += self.size * seconds
+        self.now += seconds
 
-    def _hold_ended(self) -> None:
-        """Calls that end while the driver is at something wait for it."""
+    def _go_on(self) -> None:
+        """To the end of the next stretch. Idle workers wait for their round, or had no call in it."""
+        seconds = self._until_next()
         for each in self._running:
-            if not each.stretches:
-                each.stretches.append(Stretch(left=0.0, place=DRIVER_NETWORK))
+            each.stretches[0].left -= each.rate * seconds
+            if each.stretches[0].left <= 1e-9 * each.rate:
+                each.stretches.popleft()
+            self.spent[each.limit] += seconds
+        used = min(self._used, self.size)
+        self.spent[STRAGGLERS] += seconds * (used - len(self._running))
+        self.spent[IDLE] += seconds * (self.size - used)
+        self.now += seconds
 
     def _until_next(self) -> float:
         self._share()
-        return min((each.stretches[0].left / each.rate for each in self._running), default=inf)
+        return min(each.stretches[0].left / each.rate for each in self._running)
 
     def _share(self) -> None:
         """Rates of all, by how many are at the same."""
