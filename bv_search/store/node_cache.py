@@ -151,6 +151,8 @@ class NodeCache:
             os.close(handle)
 
     def _make_room(self, size: int, beside: Path) -> None:
+        if self._limit is not None and size > self._limit:
+            raise NoRoom(f"a block has {size:,} bytes, and all of it {self._limit:,}")
         self._sweep(beside)
         while not self._has_room(size):
             if not self._drop_oldest():

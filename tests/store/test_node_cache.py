@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from multiprocessing.context import ForkProcess
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from threading import Thread
 from typing import BinaryIO
 
 import numpy as np
@@ -88,13 +89,36 @@ def test_a_map_keeps_its_block(tmp_path: Path) -> None:
     cache = NodeCache(tmp_path / "blocks", len(data))
     with cache.held("x", digest_bytes(data), len(data), lambda file: file.write(data)) as path:
         mapped = map_npy(path, values.shape, "float16")
-    other = Far(cache)
-    assert other.read("y") == content("y")
-    assert not (cache.folder / "y").exists(), "the one block that may be kept is in use"
+    other = b"y" * len(data)
+
+    def read_other() -> None:
+        with cache.held("y", digest_bytes(other), len(other), lambda file: file.write(other)) as path:
+            assert path.read_bytes() == other
+
+    read_other()
+    assert (cache.folder / "x").exists(), "the one block that there is room for is in use"
+    assert not (cache.folder / "y").exists()
     np.testing.assert_array_equal(mapped, values)
     del mapped
-    with cache.held("z", digest_bytes(b"z"), 1, lambda file: file.write(b"z")):
-        assert not (cache.folder / "x").exists()
+    read_other()
+    assert not (cache.folder / "x").exists()
+    assert (cache.folder / "y").exists()
+
+
+def test_a_block_that_is_larger_than_the_cache_drives_none_out(far: Far) -> None:
+    far.read("a")
+    large = bytes(4 * SIZE)
+    with far.cache.held("x", digest_bytes(large), len(large), lambda file: file.write(large)) as path:
+        assert path.read_bytes() == large
+    assert kept(far) == {"a"}
+
+
+def test_two_may_hold_a_block_that_one_of_them_fetched(far: Far) -> None:
+    with far.hold("a"):
+        other = Thread(target=Far(NodeCache(far.cache.folder)).read, args=("a",), daemon=True)
+        other.start()
+        other.join(10)
+        assert not other.is_alive()
 
 
 def test_where_all_is_in_use_a_block_is_read_past_the_cache_and_this_is_said_once(
@@ -283,13 +307,12 @@ def test_two_readers_of_a_store_in_a_bucket_ask_for_each_block_once(
 
 
 def test_blocks_of_a_far_store_are_let_go_after_use(bucket: str, cache_folder: Path) -> None:
-    """So a cache of two blocks serves a pass over five."""
-    store = make_store(f"{bucket}/small", {"train": make_split(seed=31)})
-    blocks = store.manifest.splits["train"].kept
-    folder = cache_folder / "blocks"
-    before = sum(path.stat().st_size for path in folder.iterdir()) if folder.exists() else 0
-    limit = before + 3 * max(block.size for block in blocks) + 100_000
-    read = Store.open(store.path, cache=limit, memory=2 * max(block.size for block in blocks))
-    assert [block.windows for block in read.split("train").blocks()] == [b.windows for b in blocks]
+    """So a cache of those that are read ahead serves a pass over all."""
+    store = make_store(f"{bucket}/small", {"train": make_split(160, seed=31)})
+    blocks, folder = store.manifest.splits["train"].kept, cache_folder / "blocks"
+    before = sum(path.stat().st_size for path in folder.iterdir())
+    limit = before + 5 * max(block.size for block in blocks)
+    read = Store.open(store.path, cache=limit)
+    assert [block.windows for block in read.split("train").blocks()] == [block.windows for block in blocks]
     assert sum(path.stat().st_size for path in folder.iterdir()) <= limit
     assert read.trouble is None
