@@ -26,7 +26,7 @@ from bv_search.tune.resume import ROUND, Past
 SELECT, TRAIN, REPORT = map(predictions_file, (Role.SELECT, Role.TRAIN, Role.REPORT))
 DIGITS = 6  # of a score that is drawn
 MIRROR_SECONDS = 5.0
-MIRRORING_SECONDS = 5.0  # in all, of some hundred trials
+MIRRORING_SECONDS = 10.0  # in all, of some hundred trials
 LONGEST_SECONDS = 300.0  # between tries, while MLflow cannot be reached
 WRITERS = 8  # of files, beside each other
 

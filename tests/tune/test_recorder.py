@@ -12,7 +12,7 @@ from bv_search.run.trial import fold
 from bv_search.scan.checks import Check
 from bv_search.scan.outcome import SegmentResult
 from bv_search.tune import recorder as module
-from bv_search.tune.recorder import LONGEST_SECONDS, MIRROR_SECONDS, Recorder
+from bv_search.tune.recorder import LONGEST_SECONDS, MIRROR_SECONDS, MIRRORING_SECONDS, Recorder
 from bv_search.tune.resume import read_past
 
 
@@ -82,7 +82,7 @@ def test_an_mlflow_that_takes_long_is_left_to_a_process_of_its_own(
 
     def sync() -> bool:
         nonlocal now
-        now += 2.0
+        now += MIRRORING_SECONDS / 2.5
         said.append("sync")
         return True
 
@@ -93,7 +93,7 @@ def test_an_mlflow_that_takes_long_is_left_to_a_process_of_its_own(
     for _ in range(3):
         now += 10.0
         recorder.mirror()
-    assert said == ["sync", "sync", "sync", "hand over"], "once it took more than MIRRORING_SECONDS in all"
+    assert said == ["sync", "sync", "sync", "hand over"], "once it has taken that long in all"
 
 
 def test_files_of_a_pack_are_there_before_its_line_and_old_states_go_after_it(tmp_path: Path) -> None:
