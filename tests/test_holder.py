@@ -8,6 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -30,7 +31,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holder, "STALE_SECONDS", 20 * BEAT)
 
 
-def card_of(**changes: object) -> Card:
+def card_of(**changes: Any) -> Card:
     return replace(Card(), host="far", machine=ELSEWHERE, process=7, **changes)
 
 

@@ -64,6 +64,7 @@ class ResumeOptions(TypedDict, total=False):
     pack: str | None
     source: str
     memory: int | None
+    cache: int | None
     workers: int | None
     data: str | None
 

@@ -60,10 +60,15 @@ class Journal:
 
     def read(self) -> list[Event]:
         """All events that were written whole."""
-        data = read_plain(self.path, RunError, do="give the folder of a run")
+        return self.read_on(0)[0]
+
+    def read_on(self, offset: int) -> tuple[list[Event], int]:
+        """Events that were written whole behind a place where a line begins; and where to read on."""
+        data = read_plain(self.path, RunError, do="give the folder of a run", offset=offset)
         whole, _ = _split(data, self.path)
         lines = enumerate(whole.split(b"\n")[:-1], start=1)
-        return [event for number, line in lines for event in _events(line, number, self.path)]
+        found = [event for number, line in lines for event in _events(line, number, self.path)]
+        return found, offset + len(whole)
 
     @contextmanager
     def _locked(self) -> Iterator[int]:

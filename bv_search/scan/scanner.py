@@ -57,7 +57,7 @@ class Scanner:
 
     def __init__(
         self,
-        store: str,
+        store: str | Store,
         *,
         source: str = STORE,
         memory: int | None = None,
@@ -73,7 +73,7 @@ class Scanner:
         if self._device.type == "cuda":
             # its matmuls then round to the ten bits of mantissa that a stored float16 has
             torch.set_float32_matmul_precision("high")
-        stored = Store.open(store, memory=memory)
+        stored = store if isinstance(store, Store) else Store.open(store, memory=memory)
         self._store = _fed_live(stored, self._device) if source == LIVE else stored
         self._reserved = memory or (stored.manifest.largest_block if source == LIVE else 0)
         self._task = self._store.task
@@ -87,6 +87,10 @@ class Scanner:
 
     def use_precision(self, precision: str) -> None:
         self._dtype = dtype_of(precision)
+
+    @property
+    def trouble(self) -> str | None:
+        return self._store.trouble
 
     @cached_property
     def shape(self) -> HeadShape:

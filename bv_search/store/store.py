@@ -11,7 +11,7 @@ import pyarrow as pa
 from bv_search.errors import OutputError, StoreError, UnknownName
 from bv_search.files import digest_file
 from bv_search.store.block import Block, Part
-from bv_search.store.folder import Folder, damaged, open_folder
+from bv_search.store.folder import Folder, RemoteFolder, damaged, open_folder
 from bv_search.store.index import INDEX_SCHEMA, LOGITS_SCHEMA, list_arrays, read_columns
 from bv_search.store.index_check import PLACES, flaws
 from bv_search.store.layout import MANIFEST
@@ -33,6 +33,7 @@ class Store:
     """Hidden states of an encoder on a task's data. Whatever is read is checked against the manifest.
 
     `memory` is how many bytes of blocks are in memory at once, over all splits; None: as many as there are.
+    `cache` is how many bytes of a far store this machine keeps; None: as many as its disk has room for.
     """
 
     def __init__(
@@ -40,13 +41,15 @@ class Store:
     ) -> None:
         self.folder, self.manifest, self.verify = folder, manifest, verify
         self.path = folder.url
-        self.memory = BlockMemory(memory)
+        self.memory = BlockMemory(memory, keeps_maps=not folder.is_far)
         self.feed: Feed | None = None  # None: blocks are read from their files
         self._require_room(memory)
 
     @classmethod
-    def open(cls, place: str | Path, *, verify: bool = True, memory: int | None = None) -> Self:
-        folder = open_folder(place)
+    def open(
+        cls, place: str | Path, *, verify: bool = True, memory: int | None = None, cache: int | None = None
+    ) -> Self:
+        folder = open_folder(place, cache=cache)
         return cls(folder, read_manifest(folder), verify=verify, memory=memory)
 
     @classmethod
@@ -85,6 +88,11 @@ class Store:
     @property
     def digest(self) -> str:
         return self.manifest.digest
+
+    @property
+    def trouble(self) -> str | None:
+        """Why its blocks were read past the node cache, once some were."""
+        return self.folder.cache.trouble if isinstance(self.folder, RemoteFolder) else None
 
     @cached_property
     def task(self) -> Task:

@@ -146,6 +146,13 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="of blocks that a scan worker keeps, such as 2GB (default: as much as there is)",
     )
     parser.add_argument(
+        "--cache",
+        type=size,
+        metavar="SIZE",
+        help="of blocks of a far store that a machine keeps on its disk for all its scan workers, such as "
+        "200GB (default: as many as leave a tenth of the disk free)",
+    )
+    parser.add_argument(
         "--workers",
         type=positive_int,
         metavar="N",
@@ -234,6 +241,7 @@ def to_config(args: Namespace) -> TuneConfig:
         source=args.source,
         precision=args.precision,
         memory=args.memory,
+        cache=args.cache,
         workers=args.workers,
         seed=args.seed,
         name=resume.name if resume else args.name,

@@ -91,7 +91,6 @@ class Dispatcher:
         if trial not in self._configs:
             own = {key: value for key, value in config.items() if key != TRIAL}
             self._configs[trial] = TrialConfig.from_json(own)
-        del self._orphaned[trial]
         self._wait(trial)
 
     def solve_ladder(self, rungs: Sequence[LadderRung]) -> None:
@@ -110,6 +109,10 @@ class Dispatcher:
         self._failed.add(trial)
         if trial in self._configs:
             self._budget.count(trial, self._configs[trial])
+
+    def heard_of(self, trial: str) -> None:
+        """Its process works."""
+        del self._orphaned[trial]
 
     def loses_process(self, trial: str) -> bool:
         """Whether its head goes on in another one: it has not failed, and the last one got somewhere."""

@@ -71,6 +71,8 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             _import_aside()
             session.run()
             memory = {"peak_scan_worker": workers.peak_memory()}
+            for trouble in workers.troubles():
+                progress.say(trouble)
         _combine(study, progress)
         times.note("ensemble")
         _register(study, mirror, progress)
@@ -136,6 +138,7 @@ def _scan_workers(config: TuneConfig, study: OpenStudy, progress: Progress) -> I
         store=place,
         source=STORE if measured else choice.source,
         memory=config.memory,
+        cache=config.cache,
         folds=study.run.study.folds,
         precision=study.run.study.precision,
     )

@@ -195,7 +195,7 @@ def baseline_of(store: Store, folds: int) -> dict[str, Any] | None:
 
 
 def open_store(place: str, config: TuneConfig) -> Store:
-    store = Store.open(place, memory=config.memory)
+    store = Store.open(place, memory=config.memory, cache=config.cache)
     check_data(store, config.data)
     for role in (Role.TRAIN, Role.SELECT, Role.REPORT):
         if not store.splits(role):

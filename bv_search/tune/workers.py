@@ -23,6 +23,7 @@ class WorkerInput:
     store: str
     source: str  # store or live
     memory: int | None  # bytes of blocks that each keeps in memory
+    cache: int | None  # bytes of a far store that a machine keeps on its disk
     folds: int  # copies of each head
     precision: str  # of wide products; auto: until one of them has chosen
 

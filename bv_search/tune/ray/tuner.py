@@ -15,8 +15,9 @@ from bv_search.tune.ray.searcher import RaySearcher
 from bv_search.tune.ray.trainable import ThinTrial
 
 TUNE_SETTINGS = {
-    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # parked trials report no score
+    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # trials that failed report no score
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # the journal and MLflow log
+    "TUNE_GLOBAL_CHECKPOINT_S": "1e9",  # nobody reads the state that Tune would write again and again
     "TUNE_DISABLE_SIGINT_HANDLER": "1",  # an interrupt is the command's to answer
     "TUNE_MAX_PENDING_TRIALS_PG": "8",  # the searcher admits trials, not Tune
     "RAY_AIR_NEW_OUTPUT": "0",

@@ -19,6 +19,7 @@ from bv_search.precision import FLOAT32, PrecisionChoice
 from bv_search.scan.outcome import Finalist, Start
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.choice import Rates
+from bv_search.store.store import Store
 from bv_search.tune.workers import Call, EndedCall, LostCall, WorkerInput, WorkerShare
 
 PATIENCE_SECONDS = 20.0  # before a wait for the cluster is told
@@ -43,7 +44,7 @@ class ScanWorker:
 
         inputs = self._inputs
         self._scanner = Scanner(
-            inputs.store,
+            Store.open(inputs.store, memory=inputs.memory, cache=inputs.cache),
             source=inputs.source,
             memory=inputs.memory,
             folds=inputs.folds,
@@ -67,6 +68,10 @@ class ScanWorker:
     def peak_memory(self) -> int:
         """Bytes, pages of the store that it maps among them."""
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+    def trouble(self) -> str | None:
+        """What its store had trouble with, and did without."""
+        return self._scanner.trouble
 
     def segment(
         self,
@@ -161,6 +166,14 @@ class RayWorkers:
             with suppress(RayError):
                 peaks.append(ray.get(worker.actor.peak_memory.remote()))
         return max(peaks)
+
+    def troubles(self) -> list[str]:
+        """Each once, of the workers that are left: they have no terminal to say it on."""
+        found: set[str] = set()
+        for worker in self._idle:
+            with suppress(RayError):
+                found |= {ray.get(worker.actor.trouble.remote())} - {None}
+        return sorted(found)
 
     def busy(self) -> dict[str, float]:
         """Seconds that a worker was at each method, on average over those that were there; all are gone."""
