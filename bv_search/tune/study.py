@@ -17,6 +17,7 @@ from bv_search.scan.folds import Folds
 from bv_search.scan.store_view import count_rows, head_shape
 from bv_search.source import AUTO, SOURCES
 from bv_search.source.choice import SourceChoice, choose_source
+from bv_search.space.space import Space, find_space, parse_space
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
@@ -36,7 +37,6 @@ from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.searchers.grid import Grid
 from bv_search.tune.searchers.searcher import Size
 from bv_search.tune.sizes import Sizes
-from bv_search.tune.space import Space, find_space, parse_space
 from bv_search.tune.warm_start import gather
 
 

@@ -12,16 +12,19 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bv_search.document import Unreadable, load_yaml, read_plain
 from bv_search.errors import SpaceError, UnknownName, UserError
 from bv_search.scan.training import AUTO
 from bv_search.scan.trial import TrialConfig
-from bv_search.tune.distribution import (
+from bv_search.space.distribution import (
     PARSERS,
     Choice,
     Distribution,
     Value,
     parse_distribution,
+    pick_at_random,
 )
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -53,6 +56,9 @@ class Space:
         draws: Draws = {}
         _draw(self.tree, "", pick, draws)
         return draws
+
+    def draw_at_random(self, rng: np.random.Generator) -> Draws:
+        return self.draw(lambda path, distribution: pick_at_random(distribution, rng))
 
     def config(self, draws: Mapping[str, Value]) -> Config:
         built: Config = _build(self.tree, "", draws)
