@@ -22,6 +22,7 @@ from bv_search.tasks.task import Kind, Task
 if TYPE_CHECKING:  # seconds of imports, which whoever only names an encoder does without
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+ALL_LAYERS = {"output_hidden_states": True}
 Tokens = Sequence[int] | npt.NDArray[np.int64]
 
 
@@ -63,16 +64,13 @@ class Encoder:
     ) -> Encoded:
         """All hidden states of a batch, padded to its longest window; `dtype` for autocast."""
         inputs = pad_batch(self.model, token_ids, type_ids, self.device)
-        with autocast(self.device, dtype), _BaseOutput(self.model) as base:
-            output = self.model(**inputs, output_hidden_states=True, return_dict=True)
-        layers = tuple(base.output["hidden_states"])
-        assert len(layers) == self.layers, f"{len(layers)} hidden states of {self.layers}"
-        return Encoded(
-            layers=layers,
-            pooler_BH=base.output.get("pooler_output") if self.has_pooler else None,
-            logits=logits_of(output, self.task) if self.predicts else None,
-            lengths=tuple(len(ids) for ids in token_ids),
+        with autocast(self.device, dtype), BaseOutput(self.model) as base:
+            output = self.model(**inputs, **ALL_LAYERS, return_dict=True)
+        encoded = base.encoded(
+            tuple(len(ids) for ids in token_ids), logits_of(output, self.task) if self.predicts else None
         )
+        assert len(encoded.layers) == self.layers, f"{len(encoded.layers)} hidden states of {self.layers}"
+        return encoded
 
     @torch.inference_mode()
     def predict(
@@ -85,14 +83,14 @@ class Encoder:
             return logits_of(self.model(**inputs, return_dict=True), self.task).float()
 
 
-class _BaseOutput:
+class BaseOutput:
     """Catches what the encoder inside a model gives: models with task heads drop the pooler's output."""
 
     def __init__(self, model: "PreTrainedModel") -> None:
         self._base: nn.Module = model.base_model
         self.output: Any = None
 
-    def __enter__(self) -> "_BaseOutput":
+    def __enter__(self) -> "BaseOutput":
         self._handle = self._base.register_forward_hook(self._catch)
         return self
 
@@ -101,6 +99,16 @@ class _BaseOutput:
 
     def __exit__(self, *exception: object) -> None:
         self._handle.remove()
+
+    def encoded(self, lengths: tuple[int, ...], logits: Tensor | None = None) -> Encoded:
+        """Hidden states without gradients, where the model was asked for them by `ALL_LAYERS`."""
+        pooler_BH = self.output.get("pooler_output")  # none where the encoder has no pooler
+        return Encoded(
+            layers=tuple(layer.detach() for layer in self.output["hidden_states"]),
+            pooler_BH=None if pooler_BH is None else pooler_BH.detach(),
+            logits=logits,
+            lengths=lengths,
+        )
 
 
 def autocast(device: torch.device, dtype: torch.dtype | None) -> AbstractContextManager[Any]:

@@ -11,7 +11,7 @@ from bv_search.files import absolute
 from bv_search.heads.config import check_fit
 from bv_search.run.choosers import Choosers
 from bv_search.run.folder import Run
-from bv_search.run.roles import check_data, find_near
+from bv_search.run.roles import check_data, find_near, refuse_ride
 from bv_search.run.study import FRONT, OBJECTIVES, SCORE, Study
 from bv_search.scan.folds import Folds
 from bv_search.scan.store_view import count_rows, head_shape
@@ -252,6 +252,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
 def _resume(config: TuneConfig) -> OpenStudy:
     """Go on with a run as it was begun; only what changes no result may change, and when it ends."""
     run = Run.open(config.runs / str(config.name))
+    refuse_ride(run)
     if config.warm_start:
         raise UserError(
             "a resumed run is told what it was begun with",
