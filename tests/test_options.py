@@ -7,8 +7,8 @@ from bv_search.command import build_parser
 
 COMMON = {"--help", "--json", "--quiet"}
 OPTIONS = {
-    "finetune": "--batch --data --device --encoder --fractions --learning-rate --out --precision --seed "
-    "--task",
+    "finetune": "--batch --data --device --encoder --fractions --heads --learning-rate --out --precision "
+    "--seed --task --trials --until-heads-plateau",
     "extract": "--batch-tokens --block-bytes --data --dtype --encoder --format --layers --out --precision "
     "--repair --seed --task --threads --tokens --workers",
     "tune": "--data --data-fraction --dry-run --finalists --folds --generation --max-parameters --memory "
@@ -21,8 +21,9 @@ OPTIONS = {
     "run": "--data --encoder --fraction --out --space --task --trials",
     "verify": "STORE|RUN",
     "doctor": "--runs",
-    "bench": "--batch-tokens --budget --data --encoder --generations --heads --megabytes --plot --precision "
-    "--rounds --searchers --seeds --space --store --table --task --threads --trials --windows BENCHMARK",
+    "bench": "--batch-tokens --budget --data --encoder --fraction --generations --heads --megabytes --plot "
+    "--precision --rounds --searchers --seeds --space --store --table --task --threads --trials --windows "
+    "BENCHMARK",
 }
 
 
