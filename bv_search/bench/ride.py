@@ -31,7 +31,7 @@ from bv_search.finetune.crew import Crew
 from bv_search.finetune.material import Material
 from bv_search.finetune.ride import plan_ride
 from bv_search.finetune.riders import Riders
-from bv_search.precision import AUTO, FLOAT32, choose_precision
+from bv_search.precision import BFLOAT16, choose_precision
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.row import Role
@@ -86,9 +86,8 @@ def measure_steps(args: Namespace, progress: Progress) -> dict[str, float]:
     torch.set_num_threads(args.threads)
     material = _material(args)
     windows = material.windows[Role.TRAIN]
-    precision = args.precision if args.precision != AUTO else FLOAT32
-    if args.precision == AUTO:
-        precision = choose_precision(AUTO, torch.device("cpu"), among=("bfloat16",)).precision
+    device = material.checkpoint.model.device
+    precision = choose_precision(args.precision, device, among=(BFLOAT16,)).precision
     ride = plan_ride(args.space or SPACE, trials=args.heads, seed=0)
     crew = Crew.of(ride, material, precision)
     settings = TrainingSettings(precision=precision)

@@ -62,20 +62,20 @@ class TrainingFolder:
     def keep(self, state: TrainingState, *, step: int, seconds: float, ride_seconds: float) -> None:
         begun = time.monotonic()
         place = self._folder / str(step)
-        if not place.exists():
-            with folder_being_made(place) as part:
-                _write(part, state)
-                about = SavedTraining(
-                    step=step,
-                    settings=self._settings,
-                    seconds=seconds,
-                    ride_seconds=ride_seconds,
-                    files={path.name: digest_file(path) for path in sorted(part.iterdir())},
-                )
-                write_signed(part / ABOUT, vars(about))
-            for older in self._places():
-                if older != place:
-                    shutil.rmtree(older, ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)  # of other settings: ours would have gone on from it
+        with folder_being_made(place) as part:
+            _write(part, state)
+            about = SavedTraining(
+                step=step,
+                settings=self._settings,
+                seconds=seconds,
+                ride_seconds=ride_seconds,
+                files={path.name: digest_file(path) for path in sorted(part.iterdir())},
+            )
+            write_signed(part / ABOUT, vars(about))
+        for older in self._places():
+            if older != place:
+                shutil.rmtree(older, ignore_errors=True)
         self._kept = time.monotonic()
         self._cost = self._kept - begun
 

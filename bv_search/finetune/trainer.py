@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import torch
 
+from bv_search.command import AUTO
 from bv_search.encoder.checkpoint import (
     Checkpoint,
     find_device,
@@ -37,7 +38,7 @@ from bv_search.finetune.saved_training import SavedTraining, TrainingFolder, Tra
 from bv_search.finetune.scoring import OwnReading
 from bv_search.finetune.stage_folder import SavedStage, StageSettings, find_kept, read_stages, stages_locked
 from bv_search.finetune.stage_heads import Judged, judged
-from bv_search.precision import AUTO, BFLOAT16, PrecisionChoice, choose_precision
+from bv_search.precision import BFLOAT16, PrecisionChoice, choose_precision
 from bv_search.scan.judge import Verdict
 from bv_search.store.doubts import HELD
 from bv_search.tasks.dataset import load_dataset

@@ -7,11 +7,12 @@ from typing import Any
 from bv_search.heads.folder import write_head
 from bv_search.run.folder import Run
 from bv_search.run.journal import Event
-from bv_search.run.predictions import write_predictions
+from bv_search.run.predictions import predictions_file, write_predictions
 from bv_search.run.trial import FAILED
 from bv_search.scan.outcome import Final, Finished, RoleAnswers
+from bv_search.tasks.row import Role
 
-SELECT, TRAIN, REPORT = "select.parquet", "train.parquet", "report.parquet"  # of train out of fold
+SELECT, TRAIN, REPORT = map(predictions_file, (Role.SELECT, Role.TRAIN, Role.REPORT))
 DIGITS = 6  # of a score that is drawn
 
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from bv_search.command import AUTO
 from bv_search.document import Unreadable, load_yaml, read_plain
 from bv_search.errors import SpaceError, UnknownName, UserError
-from bv_search.scan.training import AUTO
 from bv_search.scan.trial import TrialConfig
 from bv_search.space.distribution import (
     PARSERS,
