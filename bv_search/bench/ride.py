@@ -39,6 +39,7 @@ from bv_search.tasks.row import Role
 PLAIN, RIDING, HEADS = "fine-tuning", "fine-tuning with heads", "these heads alone"
 RIDE, STEPS = "ride along", "fine-tune, extract, tune"
 SPACE = "adapters"
+STEP_ROUNDS = 3  # at least: steps are short, whole commands are not
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,7 +113,7 @@ def measure_steps(args: Namespace, progress: Progress) -> dict[str, float]:
         RIDING: ride_along,
         HEADS: heads_alone,
     }
-    found = take_turns(arms, unit="steps", rounds=args.rounds, progress=progress)
+    found = take_turns(arms, unit="steps", rounds=max(args.rounds, STEP_ROUNDS), progress=progress)
     return {name: _seconds(measured) for name, measured in found.items()}
 
 

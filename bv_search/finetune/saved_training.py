@@ -5,12 +5,13 @@ stages/.training/1250/  encoder.safetensors   weights and their optimiser
                         0000.safetensors …    each of these heads
                         training.json         the step, the settings, digests of the files; written last
 
-A newer one takes an older one's place, and the end of fine-tuning removes it.
+A newer one takes an older one's place. Once the stages are there that it was on its way to, it is removed.
 """
 
 import shutil
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -106,8 +107,13 @@ class TrainingFolder:
             heads={Path(name).stem: (place / name).read_bytes() for name in sorted(heads)},
         )
 
-    def remove(self) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+    def forget(self, step: int) -> None:
+        """Whoever stands at that step needs none of an earlier one."""
+        for place in self._places():
+            if int(place.name) <= step:
+                shutil.rmtree(place, ignore_errors=True)
+        with suppress(OSError):  # another one is still in it, or it never was
+            self._folder.rmdir()
 
     def _places(self) -> list[Path]:
         found = self._folder.iterdir() if self._folder.is_dir() else ()

@@ -146,7 +146,8 @@ class _Trainer:
             yield from self._train_through(tuple(fraction for fraction in missing if fraction > 0))
         elif (ending := self._ending()) is not None:
             yield Progressed(text=ending, stays=True)
-        self._folder.remove()
+        whole = [saved.stage.steps for fraction, saved in self.done.items() if self._is_whole(fraction)]
+        self._folder.forget(max(whole, default=0))
 
     @cached_property
     def _material(self) -> Material:

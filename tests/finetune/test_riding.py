@@ -279,3 +279,12 @@ def test_a_killed_ride_goes_on_to_the_same_bits(
     assert weights(config.out, "2") == weights(ridden[-1].path.parent, "2")
     assert read_stage(config.out / "2").weights == ridden[-1].stage.weights
     assert not (config.out / FOLDER).exists()
+
+
+def test_a_checkpoint_that_cannot_be_kept_is_told_and_costs_no_stage(configure: Configure) -> None:
+    config = configure(fractions=(0.3, 0.6))
+    config.out.mkdir()
+    (config.out / FOLDER).touch()
+    told = io.StringIO()
+    assert len(run(config, Progress(stream=told))) == 2
+    assert "no checkpoint is kept, fine-tuning goes on without: " in told.getvalue()

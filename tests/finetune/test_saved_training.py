@@ -35,7 +35,15 @@ def test_a_newer_one_takes_the_older_ones_place(tmp_path: Path) -> None:
     keep(folder, 9)
     keep(folder, 10)
     assert [path.name for path in (tmp_path / FOLDER).iterdir()] == ["10"]
-    folder.remove()
+
+
+def test_one_is_kept_until_a_stage_stands_there(tmp_path: Path) -> None:
+    folder = TrainingFolder(tmp_path, "settings")
+    folder.forget(7)
+    keep(folder, 7)
+    folder.forget(6)
+    assert folder.find(before=8) is not None
+    folder.forget(7)
     assert not (tmp_path / FOLDER).exists()
 
 
