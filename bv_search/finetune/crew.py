@@ -74,7 +74,7 @@ class Crew:
     def __str__(self) -> str:
         left_out = ", ".join(self.ride.left_out)
         text = f"{len(self.heads)} heads of {self.ride.space.name} ride along"
-        return f"{text}; of its settings {left_out} say nothing on the way" if left_out else text
+        return f"{text}; left out of the space: {left_out}" if left_out else text
 
     def to_json(self) -> dict[str, Any]:
         """What decides how they come out."""
