@@ -73,7 +73,8 @@ class Crew:
 
     def __str__(self) -> str:
         left_out = ", ".join(self.ride.left_out)
-        text = f"{len(self.heads)} heads of {self.ride.space.name} ride along"
+        ride = "1 head rides" if len(self.heads) == 1 else f"{len(self.heads)} heads ride"
+        text = f"{ride} along, of {self.ride.space.name}"
         return f"{text}; left out of the space: {left_out}" if left_out else text
 
     def to_json(self) -> dict[str, Any]:

@@ -33,8 +33,8 @@ def run(config: FinetuneConfig, progress: Progress) -> list[SavedStage]:
             stages.append(event)
             if not event.kept:
                 progress.say(f"stage {stage_name(event.stage.fraction)} is written to {event.path}")
-                if event.heads is not None:
-                    progress.say(describe_heads(event.heads))
+            if event.heads is not None and not event.heads.kept:
+                progress.say(describe_heads(event.heads))
         elif event.stays:
             progress.say(event.text)
         else:

@@ -26,6 +26,7 @@ class SavedHeads:
     best: TrialRecord | None  # by select; None: all have failed
     heads: int
     seconds: float  # of their training
+    kept: bool  # they were there already
 
     @property
     def score(self) -> float | None:
@@ -41,7 +42,7 @@ def is_heads_folder(folder: Path) -> bool:
     return folder.name == HEADS and all((child / TRIALS).is_dir() for child in folder.glob("[!.]*"))
 
 
-def read_heads(path: Path) -> SavedHeads:
+def read_heads(path: Path, *, kept: bool) -> SavedHeads:
     run = Run.open(path)
     trials = run.trials()
     return SavedHeads(
@@ -49,6 +50,7 @@ def read_heads(path: Path) -> SavedHeads:
         best=next(iter(best(trials)), None),
         heads=len(trials),
         seconds=run.seconds().get(RIDE, 0.0),
+        kept=kept,
     )
 
 
@@ -71,4 +73,4 @@ def find_heads(out: Path, stage: Stage, ride: Ride, heads: int) -> SavedHeads | 
             found=f"another {', another '.join(other)}",
             do="choose another --out, or delete it",
         )
-    return read_heads(path)
+    return read_heads(path, kept=True)

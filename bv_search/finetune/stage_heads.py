@@ -66,7 +66,7 @@ def write_heads(found: StageHeads, stage: Stage, place: Path) -> SavedHeads:
             run.journal.append(*(failure(each.trial, str(each)) for each in found.lost))
         run.write_leaderboard()
         run.journal.append({"event": "end", "seconds": dict(found.seconds), "memory": {}, "why": None})
-    return read_heads(path)
+    return read_heads(path, kept=False)
 
 
 def _study(found: StageHeads, stage: Stage, place: Path) -> Study:

@@ -245,7 +245,7 @@ class _Trainer:
             )
         if self._crew is None or riders is None:
             return saved
-        return replace(saved, heads=self._crew.write(saved, heads, riders), kept=False)
+        return replace(saved, heads=self._crew.write(saved, heads, riders))
 
     def _score(
         self, draft: Stage, step: Step, riders: Riders | None
