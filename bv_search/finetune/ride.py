@@ -30,8 +30,7 @@ class Ride:
 
     def draw(self, fits: Fits) -> list[TrialConfig]:
         """The first points of a list; else the space's starting points, then others at random."""
-        points = self._points() if self.space.is_enumerable() else self._drawn(fits)
-        heads = [head for head in points if fits(head)][: self.trials]
+        heads = self._listed(fits) if self.space.is_enumerable() else self._drawn(fits)
         if not heads:
             raise SpaceError(
                 "has no head that may ride along",
@@ -44,12 +43,12 @@ class Ride:
         """The space, as a run keeps it."""
         return {"name": self.space.name, **self.space.document}
 
-    def _points(self) -> list[TrialConfig]:
-        return [self._typed(draws) for draws in self.space.points()]
+    def _listed(self, fits: Fits) -> list[TrialConfig]:
+        return [head for head in map(self._typed, self.space.points()) if fits(head)][: self.trials]
 
     def _drawn(self, fits: Fits) -> list[TrialConfig]:
         rng = np.random.default_rng(self.seed)
-        found = [TrialConfig.from_json(config) for config in self.space.start]
+        found = [head for head in map(TrialConfig.from_json, self.space.start) if fits(head)]
         for _ in range(MOST_DRAWS):
             if len(found) >= (self.trials or RIDING):
                 break
