@@ -206,7 +206,7 @@ def test_where_all_have_failed_the_stage_is_there_all_the_same(configure: Config
     ("task", "heads"),
     [
         ("squad2-span", [LINEAR, SMALL]),
-        ("squad2-answerable", [{"kind": "attention", "size": 4}, SMALL]),
+        ("squad2-answerable", [{"kind": "attention"}, SMALL]),
     ],
 )
 def test_spans_and_heads_of_all_tokens_ride_too(
