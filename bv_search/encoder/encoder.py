@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from bv_search.encoder.identity import EncoderIdentity
 from bv_search.encoder.stage import Stage
-from bv_search.tasks.task import Kind, Task
+from bv_search.tasks.task import Task
 
 if TYPE_CHECKING:  # seconds of imports, which whoever only names an encoder does without
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -119,10 +119,9 @@ def autocast(device: torch.device, dtype: torch.dtype | None) -> AbstractContext
 
 def logits_of(output: Any, task: Task | None) -> Tensor:
     """(B, S, 2) for spans, (B, C) otherwise."""
-    if task is not None and task.kind is Kind.SPAN:
-        return torch.stack([output["start_logits"], output["end_logits"]], dim=-1)
-    logits: Tensor = output["logits"]
-    return logits
+    names = ("logits",) if task is None else task.model_outputs
+    columns: list[Tensor] = [output[name] for name in names]
+    return columns[0] if len(columns) == 1 else torch.stack(columns, dim=-1)
 
 
 def pad_batch(

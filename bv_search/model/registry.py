@@ -14,7 +14,7 @@ from bv_search.errors import RunError
 from bv_search.model.model import Model
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.tracking import reaching
-from bv_search.tasks.task import Kind, Task
+from bv_search.tasks.task import Task
 
 CODE = Path(__file__).with_name("pyfunc.py")
 
@@ -88,10 +88,9 @@ def _signature(task: Task) -> Any:
     from mlflow.models import ModelSignature
     from mlflow.types import ColSpec, Schema
 
-    answer = "double" if task.kind is Kind.REGRESSION else "string"
     return ModelSignature(
         inputs=Schema([ColSpec("string", name) for name in _columns(task)]),
-        outputs=Schema([ColSpec(answer, "prediction")]),
+        outputs=Schema([ColSpec(task.prediction_type, "prediction")]),
     )
 
 
