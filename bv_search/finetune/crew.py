@@ -28,7 +28,6 @@ from bv_search.source.channels import Channels
 from bv_search.store.doubts import HELD
 from bv_search.store.layout import POOLER, channel_name
 from bv_search.tasks.row import Role
-from bv_search.tasks.task import Kind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +42,7 @@ class Crew:
     @classmethod
     def of(cls, ride: Ride, material: Material, precision: str) -> "Crew":
         """Refuses heads that make no sense on this encoder, or do not fit into memory."""
-        needs_tokens = material.task.kind is Kind.SPAN or any(
+        needs_tokens = material.task.per_token or any(
             head.head.reads_all_tokens for head in ride.space.typed_corners()
         )
         channels = _channels(material, tokens="all" if needs_tokens else "first")
@@ -51,7 +50,7 @@ class Crew:
             layers=len(channels.layers),
             width=channels.width,
             outputs=material.task.outputs,
-            per_token=material.task.kind is Kind.SPAN,
+            per_token=material.task.per_token,
             tokens=material.task.max_length if needs_tokens else 1,
         )
         for head in ride.space.typed_corners():

@@ -27,7 +27,7 @@ from bv_search.heads.inputs import Inputs, prepare
 from bv_search.scan.batch import Batch
 from bv_search.scan.lanes import Lanes
 from bv_search.scan.learner import Learner, LearningCopy, averaged
-from bv_search.scan.loss import constant_answer
+from bv_search.scan.loss import CONSTANTS
 from bv_search.scan.outcome import Diverged
 from bv_search.scan.pack_trainer import PackTrainer
 from bv_search.scan.state import HeadState
@@ -193,7 +193,7 @@ class _Team:
 
 def _fresh(trial: str, head: TrialConfig, setting: RideSetting) -> HeadState:
     """On standard inputs from the best constant answer, on raw ones from zero, as in a search."""
-    constant_C = constant_answer(torch.from_numpy(setting.labels_ND), setting.kind, setting.shape.outputs)
+    constant_C = CONSTANTS[setting.kind](torch.from_numpy(setting.labels_ND), setting.shape.outputs)
     return HeadState.fresh(trial, head, setting.shape, constant_C[None] if head.reads_standard else None)
 
 

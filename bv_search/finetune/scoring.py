@@ -5,7 +5,7 @@ The encoder is without dropout then. N windows, D numbers of a label.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
@@ -90,10 +90,10 @@ class SharedReading(Reading):
     def _say(self, windows: np.ndarray, encoded: Encoded) -> dict[int, Logits]:
         assert encoded.logits is not None, "an encoder that is fine-tuned predicts"
         rows = zip(windows.tolist(), encoded.logits.float().cpu().numpy(), encoded.lengths, strict=True)
-        spans = self._shape.per_token
-        return {number: row[:length].copy() if spans else row for number, row, length in rows}
+        task = self._scales.task
+        return {number: task.unpadded(row, length).copy() for number, row, length in rows}
 
-    @property
+    @cached_property
     def _scales(self) -> Scales:
         assert self._encoder.task is not None, "an encoder that is fine-tuned has a task"
         labels_ND = torch.from_numpy(labels_of_windows(self._windows))
