@@ -43,7 +43,7 @@ STEP_ROUNDS = 3  # at least: steps are short, whole commands are not
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
+class Outlay:
     """What came of one way to get a head."""
 
     seconds: Mapping[str, float]  # by command
@@ -117,9 +117,9 @@ def measure_steps(args: Namespace, progress: Progress) -> dict[str, float]:
     return {name: _seconds(measured) for name, measured in found.items()}
 
 
-def measure_ways(args: Namespace, progress: Progress) -> dict[str, list[Way]]:
+def measure_ways(args: Namespace, progress: Progress) -> dict[str, list[Outlay]]:
     ways = {RIDE: partial(_ride, args), STEPS: partial(_steps, args)}
-    found: dict[str, list[Way]] = {name: [] for name in ways}
+    found: dict[str, list[Outlay]] = {name: [] for name in ways}
     for number in range(args.rounds):
         for name, way in ways.items():
             progress.update(f"round {number + 1} of {args.rounds}: {name}")
@@ -149,15 +149,17 @@ def _seconds(measured: Measured) -> float:
     return float(f"{median(1 / rate for rate in measured.rounds):.5g}")
 
 
-def _ride(args: Namespace, folder: Path) -> Way:
+def _ride(args: Namespace, folder: Path) -> Outlay:
     begun = time.perf_counter()
     riding = ("--heads", args.space or SPACE, "--trials", str(args.heads))
     said = _call("finetune", (*_finetuning(args), *riding), folder)
     seconds = time.perf_counter() - begun
-    return Way(seconds={"finetune": seconds}, bytes=_bytes(folder), best=said["stages"][-1]["heads"]["best"])
+    return Outlay(
+        seconds={"finetune": seconds}, bytes=_bytes(folder), best=said["stages"][-1]["heads"]["best"]
+    )
 
 
-def _steps(args: Namespace, folder: Path) -> Way:
+def _steps(args: Namespace, folder: Path) -> Outlay:
     """As many heads of the same space, searched as `tune` does by default."""
     stage = f"stages/{args.fraction:.10g}"
     data = () if args.data is None else ("--data", absolute(args.data))
@@ -177,7 +179,7 @@ def _steps(args: Namespace, folder: Path) -> Way:
         begun = time.perf_counter()
         said = _call(verb, options, folder)
         seconds[verb] = time.perf_counter() - begun
-    return Way(seconds=seconds, bytes=_bytes(folder), best=said["best"])
+    return Outlay(seconds=seconds, bytes=_bytes(folder), best=said["best"])
 
 
 def _finetuning(args: Namespace) -> tuple[str, ...]:

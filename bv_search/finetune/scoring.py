@@ -31,7 +31,7 @@ SETTLED = SETTLING * MICRO_BATCH
 """Windows on which batch norm's statistics are measured."""
 
 
-class Reading(ABC):
+class RoleReading(ABC):
     """One pass of an encoder over the windows of a role. Its end brings what was said."""
 
     own: list[Logits]  # the encoder's, of each window
@@ -46,7 +46,7 @@ class Reading(ABC):
         """Tells how many windows are done."""
 
 
-class OwnReading(Reading):
+class OwnReading(RoleReading):
     """Of the encoder alone: no hidden state is kept."""
 
     def read(self) -> Iterator[int]:
@@ -57,7 +57,7 @@ class OwnReading(Reading):
         self.own = [own[number] for number in range(self._windows.num_rows)]
 
 
-class SharedReading(Reading):
+class SharedReading(RoleReading):
     """Of the encoder and heads on its hidden states."""
 
     def __init__(
