@@ -64,13 +64,19 @@ class Encoder:
     ) -> Encoded:
         """All hidden states of a batch, padded to its longest window; `dtype` for autocast."""
         inputs = pad_batch(self.model, token_ids, type_ids, self.device)
-        with autocast(self.device, dtype), BaseOutput(self.model) as base:
+        with autocast(self.device, dtype):
+            layers, pooler_BH, logits = self.run(inputs)
+        lengths = tuple(len(ids) for ids in token_ids)
+        return Encoded(layers=layers, pooler_BH=pooler_BH, logits=logits, lengths=lengths)
+
+    def run(self, inputs: dict[str, Tensor]) -> tuple[tuple[Tensor, ...], Tensor | None, Tensor | None]:
+        """The layers, pooler and logits of `Encoded`, of a batch that is padded."""
+        with BaseOutput(self.model) as base:
             output = self.model(**inputs, **ALL_LAYERS, return_dict=True)
-        encoded = base.encoded(
-            tuple(len(ids) for ids in token_ids), logits_of(output, self.task) if self.predicts else None
-        )
-        assert len(encoded.layers) == self.layers, f"{len(encoded.layers)} hidden states of {self.layers}"
-        return encoded
+        layers = tuple(base.output["hidden_states"])
+        assert len(layers) == self.layers, f"{len(layers)} hidden states of {self.layers}"
+        pooler_BH = base.output.get("pooler_output") if self.has_pooler else None
+        return layers, pooler_BH, logits_of(output, self.task) if self.predicts else None
 
     @torch.inference_mode()
     def predict(

@@ -165,6 +165,7 @@ class RegressionTask(OneWindowTask):
     """One number per row."""
 
     kind: ClassVar[Kind] = Kind.REGRESSION
+    is_number: ClassVar[bool] = True
     prediction_type: ClassVar[str] = "double"
     majority: ClassVar[str] = "mean"
 

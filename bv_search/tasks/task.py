@@ -58,6 +58,7 @@ class Task(ABC):
 
     kind: ClassVar[Kind]
     per_token: ClassVar[bool]  # whether logits belong to each token, or to a window as a whole
+    is_number: ClassVar[bool] = False  # an answer, and no text: two are compared by how far they are apart
     suffix: ClassVar[str]  # of a file of answers
     prediction_type: ClassVar[str]  # of an answer, as MLflow calls it
     majority: ClassVar[str]  # what the best answer that looks at no row is called

@@ -11,13 +11,14 @@ import pytest
 
 from bv_search.__main__ import main
 from bv_search.files import PARTS
+from bv_search.run.folder import LOCK
 from tests.faulty_disk import KILL, faulty
 from tests.hostile.room import Room
 from tests.hostile.test_full_disk import COMMANDS, Ask
 
 EVERY = 11  # of a command's writes, at one in so many it is killed in each run of the tests, at all by --slow
 SECONDS = 120.0
-GROWS = "journal.jsonl"  # each command adds when it ended; what is in it is proven where journals are
+OTHERWISE = {"journal.jsonl", LOCK}  # when each command ended, and who holds a run: proven elsewhere
 
 
 @pytest.fixture(params=["ensemble", "report", "predict"])
@@ -84,5 +85,5 @@ def files_below(place: Path) -> dict[str, bytes]:
     return {
         str(path.relative_to(place)): path.read_bytes()
         for path in sorted(place.rglob("*"))
-        if path.is_file() and path not in parts and path.name != GROWS
+        if path.is_file() and path not in parts and path.name not in OTHERWISE
     }

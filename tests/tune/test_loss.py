@@ -6,8 +6,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from bv_search.command import Progress
-from bv_search.ping import ping_http
 from bv_search.run.folder import Run
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.search import run as search
 from tests.hunter import processes_below
+from tests.run.servers import mlflow_server
 from tests.tune.conftest import ended_alike
 
 RAYLET, GCS = "/raylet/raylet\0", "/gcs/gcs_server\0"
@@ -185,37 +185,6 @@ def test_whichever_worker_dies_the_search_ends_as_it_would_have(
     assert going.end() == (0, "")
     assert going.longest_pause(died) < NOTICED_SECONDS
     ended_alike(Run.open(going.path), whole)
-
-
-@contextmanager
-def mlflow_server(place: Path, port: int) -> Iterator[Callable[[], None]]:
-    """A real one; what is yielded kills it."""
-    command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--backend-store-uri", f"sqlite:///{place}/mlflow.db", "--workers", "1"]
-    command += ["--artifacts-destination", str(place / "artifacts")]
-    with (place / "server.log").open("w") as log:
-        server = subprocess.Popen(command, start_new_session=True, stdout=log, stderr=log, cwd=place)
-
-    def kill() -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(server.pid, signal.SIGKILL)
-        server.wait()
-
-    try:
-        _wait_for_server(port)
-        yield kill
-    finally:
-        kill()
-
-
-def _wait_for_server(port: int) -> None:
-    end = time.monotonic() + 120
-    while True:
-        try:
-            return ping_http("127.0.0.1", port)
-        except OSError:
-            assert time.monotonic() < end, "no server"
-            time.sleep(0.2)
 
 
 def copies(mirror: MlflowMirror) -> list[tuple[str, str, bool]]:
