@@ -7,8 +7,8 @@ from bv_search.command import build_parser
 
 COMMON = {"--help", "--json", "--quiet"}
 OPTIONS = {
-    "finetune": "--batch --data --device --encoder --fractions --learning-rate --out --precision --seed "
-    "--task",
+    "finetune": "--batch --data --device --encoder --fractions --heads --learning-rate --out --precision "
+    "--seed --task --trials --until-heads-plateau",
     "extract": "--batch-tokens --block-bytes --data --dtype --encoder --format --layers --out --precision "
     "--repair --seed --task --threads --tokens --workers",
     "tune": "--cache --data --data-fraction --dry-run --finalists --folds --generation --max-parameters "
@@ -23,10 +23,10 @@ OPTIONS = {
     "run": "--data --encoder --fraction --out --space --task --trials",
     "verify": "STORE|RUN",
     "doctor": "--runs",
-    "bench": "--batch-tokens --budget --cache --data --disk --driver-seconds --encoder --generations "
-    "--head-price --head-rows --heads --megabytes --network --object-store --plot --precision --price "
-    "--rounds --searcher --searchers --seeds --sizes --space --store --table --task --threads --trials "
-    "--windows --work --workers --workers-each BENCHMARK",
+    "bench": "--batch-tokens --budget --cache --data --disk --driver-seconds --encoder --fraction "
+    "--generations --head-price --head-rows --heads --megabytes --network --object-store --plot --precision "
+    "--price --rounds --searcher --searchers --seeds --sizes --space --store --table --task --threads "
+    "--trials --windows --work --workers --workers-each BENCHMARK",
 }
 
 

@@ -76,7 +76,8 @@ def finetune(
     """Fine-tune an encoder for a fraction of an epoch, or for several in one go: a stage for each.
 
     `task` is a name or a YAML file, `encoder` a folder or a name on the Hub, `data` a folder or file (None:
-    the Hub), `out` a folder of stages (None: stages/TASK). Stages that are there are not made again.
+    the Hub), `out` a folder of stages (None: stages/TASK). Stages that are there are not made again. Heads of
+    the space `heads` ride along: at each stage `.heads.path` is a run of them.
     """
     from bv_search.finetune import finetuning
     from bv_search.finetune.config import FinetuneConfig
@@ -88,7 +89,7 @@ def finetune(
         fractions=fractions,
         out=Path(out) if out is not None else Path("stages") / Path(task).stem,
         data=_text(data),
-        **options,
+        **_spelt(options, "heads"),
     )
     with listening(progress) as heard:
         stages = finetuning.run(config, heard)
@@ -306,10 +307,10 @@ def _tune_config(store: str, options: Mapping[str, Any]) -> "TuneConfig":
     return TuneConfig(store=store, **named)
 
 
-def _spelt(options: Mapping[str, Any]) -> dict[str, Any]:
+def _spelt(options: Mapping[str, Any], option: str = "space") -> dict[str, Any]:
     """A space in a file is named by a text."""
-    space = options.get("space")
-    return {**options, "space": str(space)} if isinstance(space, Path) else dict(options)
+    space = options.get(option)
+    return {**options, option: str(space)} if isinstance(space, Path) else dict(options)
 
 
 def _opened(path: Path) -> "AnsweringRun":

@@ -2,6 +2,7 @@
 
 arms.py      arms that take turns, so that what disturbs one disturbs all
 extract.py   extraction against a bare forward loop
+ride.py      heads that ride along with fine-tuning against fine-tuning, extraction and a search
 store.py     reading a store against pread and HDF5
 scan.py      training packs of heads against one head after another and the way of the paper
 tune.py      the whole command with packs against one head at a time

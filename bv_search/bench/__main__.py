@@ -22,6 +22,7 @@ EXAMPLES = """
   bv-search bench store --store stores/squad                          reading a store of yours
   bv-search bench driver --trials 10000 --workers 256                 what its driver takes
   bv-search bench cluster                                             1 to 256 scan workers, simulated
+  bv-search bench ride --task mrpc --encoder ./my-encoder --data MRPC  heads beside fine-tuning, or after it
 """
 
 BENCHMARKS = {
@@ -32,6 +33,7 @@ BENCHMARKS = {
     "seeds": "whether a search with another seed finds what one announced, with folds and without",
     "search": "searchers, schedulers and generations against random search, on tables of trained heads",
     "finetune": "fine-tuning against a loop that pads to the task's maximum, in 32 bits",
+    "ride": "heads that ride along with fine-tuning against fine-tuning, extraction and a search",
     "extract": "extraction against a bare forward loop over the same batches",
     "driver": "what a search takes in its driver, by trial and part, and its memory",
     "cluster": "a search on 1 to 256 scan workers, simulated by measured rates",
@@ -52,21 +54,28 @@ def add_arguments(parser: ArgumentParser) -> None:
         type=positive_int,
         help=f"every arm once in each; of precision, a seed each (default: {ROUNDS}; probe: 1)",
     )
-    extract = parser.add_argument_group("extract, finetune")
+    extract = parser.add_argument_group("extract, finetune, ride")
     extract.add_argument("--task", default="squad2-span", help="whose windows (default: %(default)s)")
     extract.add_argument("--encoder", help="a stage, a transformers folder, or a name on the Hub")
     extract.add_argument("--data", metavar="PATH", help="local folder or file of the task")
     extract.add_argument("--batch-tokens", type=positive_int, help="of one forward pass (default: 1024)")
-    passes = parser.add_argument_group("extract, finetune, scan")
+    extract.add_argument(
+        "--fraction",
+        type=float,
+        default=1.0,
+        metavar="F",
+        help="of an epoch, for ride (default: %(default)s)",
+    )
+    passes = parser.add_argument_group("extract, finetune, ride, scan")
     passes.add_argument("--windows", type=positive_int, default=480, help="of a round (default: %(default)s)")
-    threads = parser.add_argument_group("extract, finetune, scan, probe, precision, search")
+    threads = parser.add_argument_group("extract, finetune, ride, scan, probe, precision, search")
     threads.add_argument(
         "--threads",
         type=positive_int,
         default=1,
         help="a whole search has them all; processes of replays (default: %(default)s)",
     )
-    scan = parser.add_argument_group("scan, tune, precision, search, driver, cluster")
+    scan = parser.add_argument_group("ride, scan, tune, precision, search, driver, cluster")
     scan.add_argument(
         "--precision",
         default=AUTO,
@@ -81,7 +90,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     store.add_argument(
         "--store", metavar="STORE", help="for scan, of a span task (default for store: a synthetic one)"
     )
-    search = parser.add_argument_group("search")
+    search = parser.add_argument_group("ride, search")
     search.add_argument("--table", nargs="+", metavar="FILE", help="of trained heads; --store makes one")
     search.add_argument(
         "--space", metavar="SPACE", help="of a table that is trained, of choices alone; of heads"

@@ -16,7 +16,6 @@ from bv_search.tune.budget import Budget
 from bv_search.tune.dispatcher import Dispatcher
 from bv_search.tune.halving import Halving
 from bv_search.tune.packing import GOES_ON, Order, Packer
-from bv_search.tune.searchers.searcher import draw_at_random
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +93,7 @@ def simulate(work: ClusterWork, rates: ClusterRates, *, workers: int, trials: in
 
 def _trials(work: ClusterWork, count: int) -> deque[tuple[str, dict[str, Any]]]:
     rng = np.random.default_rng(0)
-    draws = (draw_at_random(work.space, rng) for _ in range(count))
+    draws = (work.space.draw_at_random(rng) for _ in range(count))
     return deque((f"{n:05d}", work.space.config(draw)) for n, draw in enumerate(draws, start=1))
 
 

@@ -7,9 +7,9 @@ import numpy as np
 
 from bv_search.heads.config import HeadShape
 from bv_search.scan.trial import TrialConfig
+from bv_search.space.space import Space, find_space
 from bv_search.tune.packing import Rungs, plan_rungs
 from bv_search.tune.sizes import count
-from bv_search.tune.space import Space, find_space
 
 HALF, FULL = 2, 4  # bytes of a number in a store, and of a weight or an answer
 STATE_COPIES = 4  # a head's weights, Adam's two moments, and the running mean

@@ -19,9 +19,9 @@ from bv_search.scan.outcome import Final, SegmentResult, Start
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.store_view import train_split
 from bv_search.scan.trial import TrialConfig
+from bv_search.space.space import Config, Space
 from bv_search.store.store import Store
 from bv_search.tune.packing import Packer, Rungs, WaitingHead
-from bv_search.tune.space import Config, Space
 
 SIZES = (1, 4, 16, 32)  # of packs whose time is taken
 STEPS = {True: 256, False: 16}  # micro-batches of such a pack, by whether windows are one token

@@ -13,10 +13,10 @@ from bv_search.precision import BFLOAT16, FLOAT32
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.store_view import learned_split
 from bv_search.scan.trial import TrialConfig
+from bv_search.space.space import Config, find_space
 from bv_search.store.store import Store
 from bv_search.tune.packing import Rungs, plan_rungs
 from bv_search.tune.searchers import SEARCHERS
-from bv_search.tune.space import Config, find_space
 
 PACK = 10
 DEFAULT_SPACE = "classification"

@@ -42,10 +42,10 @@ from bv_search.scan.scanner import Scanner
 from bv_search.scan.segment import TrainingData, train_segment
 from bv_search.scan.state import HeadState
 from bv_search.scan.trial import TrialConfig
+from bv_search.space.space import find_space, parse_space
 from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import Store
 from bv_search.tune.searchers import SEARCHERS
-from bv_search.tune.space import find_space, parse_space
 
 CPU = torch.device("cpu")
 ROOFS = {"roof: matmul": torch.float32, "roof: matmul, bfloat16": torch.bfloat16}

@@ -29,8 +29,8 @@ from bv_search.bench.table import Table, read_table
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
 from bv_search.files import write_text
+from bv_search.space.space import find_space
 from bv_search.store.store import Store
-from bv_search.tune.space import find_space
 
 BEST = 5  # ways that are named
 

@@ -18,8 +18,8 @@ from bv_search.errors import DataError
 from bv_search.files import write_atomic
 from bv_search.scan.checks import Check
 from bv_search.scan.trial import TrialConfig
+from bv_search.space.space import Config, Space, parse_space
 from bv_search.tune.packing import Rungs, plan_rungs
-from bv_search.tune.space import Config, Space, parse_space
 
 ABOUT = b"bv.table"
 FOUND = pa.struct({"position": pa.int32(), "rows": pa.int32(), "score": pa.float32(), "loss": pa.float32()})

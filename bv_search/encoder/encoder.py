@@ -22,6 +22,7 @@ from bv_search.tasks.task import Task
 if TYPE_CHECKING:  # seconds of imports, which whoever only names an encoder does without
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+ALL_LAYERS = {"output_hidden_states": True}
 Tokens = Sequence[int] | npt.NDArray[np.int64]
 
 
@@ -70,8 +71,8 @@ class Encoder:
 
     def run(self, inputs: dict[str, Tensor]) -> tuple[tuple[Tensor, ...], Tensor | None, Tensor | None]:
         """The layers, pooler and logits of `Encoded`, of a batch that is padded."""
-        with _BaseOutput(self.model) as base:
-            output = self.model(**inputs, output_hidden_states=True, return_dict=True)
+        with BaseOutput(self.model) as base:
+            output = self.model(**inputs, **ALL_LAYERS, return_dict=True)
         layers = tuple(base.output["hidden_states"])
         assert len(layers) == self.layers, f"{len(layers)} hidden states of {self.layers}"
         pooler_BH = base.output.get("pooler_output") if self.has_pooler else None
@@ -88,14 +89,14 @@ class Encoder:
             return logits_of(self.model(**inputs, return_dict=True), self.task).float()
 
 
-class _BaseOutput:
+class BaseOutput:
     """Catches what the encoder inside a model gives: models with task heads drop the pooler's output."""
 
     def __init__(self, model: "PreTrainedModel") -> None:
         self._base: nn.Module = model.base_model
         self.output: Any = None
 
-    def __enter__(self) -> "_BaseOutput":
+    def __enter__(self) -> "BaseOutput":
         self._handle = self._base.register_forward_hook(self._catch)
         return self
 
@@ -104,6 +105,16 @@ class _BaseOutput:
 
     def __exit__(self, *exception: object) -> None:
         self._handle.remove()
+
+    def encoded(self, lengths: tuple[int, ...], logits: Tensor | None = None) -> Encoded:
+        """Hidden states without gradients, where the model was asked for them by `ALL_LAYERS`."""
+        pooler_BH = self.output.get("pooler_output")  # none where the encoder has no pooler
+        return Encoded(
+            layers=tuple(layer.detach() for layer in self.output["hidden_states"]),
+            pooler_BH=None if pooler_BH is None else pooler_BH.detach(),
+            logits=logits,
+            lengths=lengths,
+        )
 
 
 def autocast(device: torch.device, dtype: torch.dtype | None) -> AbstractContextManager[Any]:

@@ -6,8 +6,9 @@ whether training stops there or goes on, and whatever is done with the model in 
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +17,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from bv_search.encoder.batches import Indices, TrainingPlan, read_tokens
-from bv_search.encoder.encoder import autocast, logits_of, pad_batch
+from bv_search.encoder.encoder import ALL_LAYERS, BaseOutput, Encoded, autocast, logits_of, pad_batch
 from bv_search.encoder.loss import LOSSES
 from bv_search.errors import EncoderError
 from bv_search.precision import FLOAT32, dtype_of
@@ -44,6 +45,8 @@ class Step:
     total: int
     loss: float
     tokens: int  # of this step, without padding
+    windows: Indices  # of this step
+    states: Encoded | None  # its hidden states, dropout and all, where they are wanted; without gradients
     reached: tuple[float, ...]  # fractions of epochs that are done now and were not before
     met: Indices | None  # windows trained on up to here, when a fraction is reached
 
@@ -55,33 +58,92 @@ def train(
     settings: TrainingSettings,
     fractions: Sequence[float],
 ) -> Iterator[Step]:
-    """Fine-tune `model` in place, step by step; where a step says `reached`, it stands at those fractions."""
-    plan = make_plan(windows, settings)
-    total = plan.step_of(max(fractions))
-    optimiser = _build_optimiser(model, settings)
-    batches = _Batches(model, task, windows)
-    model.train()
-    for number, chosen in enumerate(plan.batches(until=total), start=1):
-        _set_rate(optimiser, settings.learning_rate, number, plan.steps_per_epoch)
-        seed = _seed_of(settings.seed, number)
-        loss = _do_step(model, batches, optimiser, chosen, seed=seed, dtype=dtype_of(settings.precision))
-        if not math.isfinite(loss):
-            raise EncoderError(
-                f"fine-tuning diverged at step {number}",
-                expected="a finite loss",
-                found=loss,
-                do=f"lower --learning-rate, which is {settings.learning_rate:g}",
+    """From the first step to the last fraction."""
+    return EncoderTraining(model, task, windows, settings).steps(fractions)
+
+
+class EncoderTraining:
+    """A model that is fine-tuned in place. Where it was broken off, it goes on to the same bits."""
+
+    def __init__(
+        self, model: PreTrainedModel, task: Task, windows: pa.Table, settings: TrainingSettings
+    ) -> None:
+        self.plan = make_plan(windows, settings)
+        self.done = 0  # steps
+        self._model, self._settings = model, settings
+        self._optimiser = _build_optimiser(model, settings)
+        self._batches = _Batches(model, task, windows)
+
+    def steps(self, fractions: Sequence[float], *, with_states: bool = False) -> Iterator[Step]:
+        """Step by step; where a step says `reached`, the model stands at those fractions."""
+        total = self.plan.step_of(max(fractions))
+        batches = islice(self.plan.batches(until=total), self.done, None)
+        self._model.train()
+        for number, chosen in enumerate(batches, start=self.done + 1):
+            loss, states = self._do_step(number, chosen, with_states=with_states)
+            if not math.isfinite(loss):
+                raise EncoderError(
+                    f"fine-tuning diverged at step {number}",
+                    expected="a finite loss",
+                    found=loss,
+                    do=f"lower --learning-rate, which is {self._settings.learning_rate:g}",
+                )
+            self.done = number
+            reached = tuple(fraction for fraction in fractions if self.plan.step_of(fraction) == number)
+            yield Step(
+                number=number,
+                total=total,
+                loss=loss,
+                tokens=self._batches.count_tokens(chosen),
+                windows=chosen,
+                states=states,
+                reached=reached,
+                met=self.plan.met(until=number) if reached else None,
             )
-        reached = tuple(fraction for fraction in fractions if plan.step_of(fraction) == number)
-        yield Step(
-            number=number,
-            total=total,
-            loss=loss,
-            tokens=batches.count_tokens(chosen),
-            reached=reached,
-            met=plan.met(until=number) if reached else None,
-        )
-        model.train()  # who looked at the model in between left dropout off
+            self._model.train()  # who looked at the model in between left dropout off
+
+    def state(self) -> dict[str, Tensor]:
+        """What the next step depends on, beside the number of those that are done. No copies."""
+        named = dict(self._model.named_parameters())
+        found = {f"weights/{name}": tensor.detach() for name, tensor in named.items()}
+        buffers = dict(self._model.named_buffers())
+        kept = buffers.keys() & self._model.state_dict().keys()  # the others are as the configuration says
+        found |= {f"buffers/{name}": buffers[name] for name in sorted(kept)}
+        for name, parameter in named.items():
+            for part, tensor in self._optimiser.state.get(parameter, {}).items():
+                found[f"{part}/{name}"] = tensor
+        return found
+
+    @torch.no_grad()
+    def restore(self, state: Mapping[str, Tensor], done: int) -> None:
+        """Go on from a state that was kept after so many steps."""
+        named, buffers = dict(self._model.named_parameters()), dict(self._model.named_buffers())
+        for key, tensor in state.items():
+            part, _, name = key.partition("/")
+            if part in ("weights", "buffers"):
+                (named if part == "weights" else buffers)[name].copy_(tensor)
+            else:
+                # the count of steps stands where the fused optimiser wants it: beside the weights
+                self._optimiser.state[named[name]][part] = tensor.to(self._model.device)
+        self.done = done
+
+    def _do_step(self, number: int, chosen: Indices, *, with_states: bool) -> tuple[float, Encoded | None]:
+        _set_rate(self._optimiser, self._settings.learning_rate, number, self.plan.steps_per_epoch)
+        model, task = self._model, self._batches.task
+        inputs, labels = self._batches.read(chosen)
+        cuda = [model.device] if model.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=cuda):
+            torch.manual_seed(_seed_of(self._settings.seed, number))
+            with autocast(model.device, dtype_of(self._settings.precision)), BaseOutput(model) as base:
+                output = model(**inputs, return_dict=True, **(ALL_LAYERS if with_states else {}))
+            logits = logits_of(output, task).float()
+        loss = LOSSES[task.kind](logits, labels, inputs["attention_mask"])
+        self._optimiser.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(model.parameters(), GRADIENT_NORM)
+        self._optimiser.step()
+        states = base.encoded(self._batches.lengths(chosen)) if with_states else None
+        return float(loss.detach()), states
 
 
 def make_plan(windows: pa.Table, settings: TrainingSettings) -> TrainingPlan:
@@ -102,32 +164,11 @@ class _Batches:
         ids, types = [self._ids[i] for i in chosen], [self._types[i] for i in chosen]
         return pad_batch(self._model, ids, types, device), torch.from_numpy(self._labels[chosen]).to(device)
 
+    def lengths(self, chosen: Indices) -> tuple[int, ...]:
+        return tuple(len(self._ids[i]) for i in chosen)
+
     def count_tokens(self, chosen: Indices) -> int:
-        return sum(len(self._ids[i]) for i in chosen)
-
-
-def _do_step(
-    model: PreTrainedModel,
-    batches: _Batches,
-    optimiser: torch.optim.Optimizer,
-    chosen: Indices,
-    *,
-    seed: int,
-    dtype: torch.dtype,
-) -> float:
-    inputs, labels = batches.read(chosen)
-    cuda = [model.device] if model.device.type == "cuda" else []
-    with torch.random.fork_rng(devices=cuda):
-        torch.manual_seed(seed)
-        with autocast(model.device, dtype):
-            output = model(**inputs, return_dict=True)
-        logits = logits_of(output, batches.task).float()
-    loss = LOSSES[batches.task.kind](logits, labels, inputs["attention_mask"])
-    optimiser.zero_grad(set_to_none=True)
-    loss.backward()  # type: ignore[no-untyped-call]
-    torch.nn.utils.clip_grad_norm_(model.parameters(), GRADIENT_NORM)
-    optimiser.step()
-    return float(loss.detach())
+        return sum(self.lengths(chosen))
 
 
 def _build_optimiser(model: PreTrainedModel, settings: TrainingSettings) -> torch.optim.Optimizer:

@@ -29,7 +29,7 @@ OUTPUTS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Card:
+class ModelCard:
     """What there is to say of an exported model."""
 
     name: str

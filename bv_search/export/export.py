@@ -10,7 +10,7 @@ import pyarrow as pa
 from bv_search.command import Progress
 from bv_search.encoder.encoder import Encoder
 from bv_search.errors import OutputError, UserError
-from bv_search.export.card import CARD, Card
+from bv_search.export.card import CARD, ModelCard
 from bv_search.export.figures import Figures
 from bv_search.export.onnx import ONNX, check_onnx, check_size, require_onnx, write_onnx
 from bv_search.files import absolute_if_there, check_makeable, folder_being_made, home_path
@@ -90,7 +90,7 @@ def run(config: ExportConfig, progress: Progress) -> ExportResult:
             progress.say("export: encoder and head as one ONNX file")
             write_onnx(part / ONNX, model, encoder)
             checked.append(str(check_onnx(part / ONNX, model, encoder, windows)))
-        Card(
+        ModelCard(
             name=to.name,
             model=model,
             encoder=encoder,

@@ -7,11 +7,13 @@ from pathlib import Path
 from bv_search.command import Command, Progress, Result, main, positive_int
 from bv_search.finetune import finetuning
 from bv_search.finetune.config import PRECISIONS, FinetuneConfig
+from bv_search.finetune.ride import RIDING
 
 EXAMPLES = """
   bv-search finetune --task mrpc --encoder bert-base-uncased --fractions 0.3,1 --out stages/mrpc
   bv-search finetune --task squad2-span --encoder ./my-encoder --fractions 0.3,1,2 --data squad/ --out stages/
   bv-search finetune --task ./my-task.yaml --encoder ./my-encoder --fractions 0 --data rows/ --out stages/mine
+  bv-search finetune --task mrpc --encoder ./my-encoder --fractions 0.3,1,2 --heads adapters --out stages/
 """
 
 
@@ -58,6 +60,24 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=PRECISIONS,
         help="of matrix products (default: 16 bits where the machine is faster at them)",
     )
+    riding = parser.add_argument_group("heads that ride along")
+    riding.add_argument(
+        "--heads",
+        metavar="SPACE",
+        help="a search space, shipped or a YAML file: heads of it learn on the hidden states of each step",
+    )
+    riding.add_argument(
+        "--trials",
+        type=positive_int,
+        metavar="N",
+        help=f"heads that ride (default: {RIDING}, or all of a list)",
+    )
+    riding.add_argument(
+        "--until-heads-plateau",
+        type=positive_int,
+        metavar="N",
+        help="stop after N fractions in a row at which the best head does no better on select than before",
+    )
 
 
 def fractions(text: str) -> tuple[float, ...]:
@@ -81,6 +101,9 @@ def run_command(args: Namespace, progress: Progress) -> Result:
         batch=args.batch,
         device=args.device,
         precision=args.precision,
+        heads=args.heads,
+        trials=args.trials,
+        until_heads_plateau=args.until_heads_plateau,
     )
     stages = finetuning.run(config, progress)
     return Result(

@@ -1,8 +1,10 @@
 """What is asked of fine-tuning."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bv_search.command import AUTO
 from bv_search.encoder.stage import stage_name
@@ -27,6 +29,9 @@ class FinetuneConfig:
     batch: int = 8  # windows per step
     device: str = AUTO
     precision: str = AUTO  # of matrix products; auto: as the folder's stages have it, else the faster one
+    heads: str | Mapping[str, Any] | None = None  # a search space, of whose heads some ride along
+    trials: int | None = None  # heads that ride; None: a list's points, else RIDING
+    until_heads_plateau: int | None = None  # stages in a row without a better best head that end it
 
     @property
     def marks(self) -> tuple[float, ...]:
@@ -49,5 +54,14 @@ class FinetuneConfig:
             raise UnknownName("precision", self.precision, PRECISIONS)
         if self.batch < 1:
             raise UserError("the batch is wrong", expected="at least 1 window", found=self.batch)
+        self._check_ride()
         if self.seed < 0:
             raise UserError("the seed is wrong", expected="a whole number from 0 on", found=self.seed)
+
+    def _check_ride(self) -> None:
+        for option, value in (("trials", self.trials), ("until_heads_plateau", self.until_heads_plateau)):
+            name = f"--{option.replace('_', '-')}"
+            if value is not None and self.heads is None:
+                raise UserError(f"{name} is of heads that ride along", expected=f"--heads SPACE {name} N")
+            if value is not None and value < 1:
+                raise UserError(f"{name} is wrong", expected="a whole number above 0", found=value)

@@ -8,24 +8,33 @@ from bv_search.encoder.identity import weights_files
 from bv_search.encoder.location import locate_encoder
 from bv_search.encoder.stage import stage_name
 from bv_search.finetune.config import FinetuneConfig
+from bv_search.finetune.ride import plan_ride
+from bv_search.finetune.saved_heads import SavedHeads
 from bv_search.finetune.stage_folder import SavedStage, check_output
+from bv_search.run.folder import LEADERBOARD
+from bv_search.run.leaderboard import summary
 from bv_search.tasks.registry import find_task
 
 
 def run(config: FinetuneConfig, progress: Progress) -> list[SavedStage]:
     """Stages in the order of their fractions; those already there with the same settings are kept."""
     task = find_task(config.task)
+    ride = None
+    if config.heads is not None:
+        ride = plan_ride(config.heads, trials=config.trials, seed=config.seed)
     check_output(config.out)
     weights_files(locate_encoder(config.encoder).folder)
     # torch takes seconds to load, and a mistyped name should not
     from bv_search.finetune.launch import launch
 
     stages: list[SavedStage] = []
-    for event in launch(config, task):
+    for event in launch(config, task, ride):
         if isinstance(event, SavedStage):
             stages.append(event)
             if not event.kept:
                 progress.say(f"stage {stage_name(event.stage.fraction)} is written to {event.path}")
+            if event.heads is not None and not event.heads.kept:
+                progress.say(describe_heads(event.heads))
         elif event.stays:
             progress.say(event.text)
         else:
@@ -44,7 +53,21 @@ def describe(saved: SavedStage) -> str:
         f"{key} {value:.3f}" for key, value in stage.metrics["report"].items() if key != "score"
     )
     score = f"report {stage.metrics['report']['score']:.3f} [{low:.3f}, {high:.3f}]"
-    return f"{name}  {score}  ({figures})  {stage.seconds:.0f} s  {saved.path}"
+    line = f"{name}  {score}  ({figures})  {stage.seconds:.0f} s  {saved.path}"
+    return line if saved.heads is None else f"{line}\n{describe_heads(saved.heads)}"
+
+
+def describe_heads(heads: SavedHeads) -> str:
+    """One line on the best head of a stage by select, to be read below the encoder's own."""
+    top = heads.best
+    if top is None or top.report_score is None or top.interval is None:
+        return f"     heads  all {heads.heads} have failed: {heads.path / LEADERBOARD} says why"
+    low, high = top.interval
+    which = f"{top.config['head']['kind']}, {top.parameters:,} parameters, select {top.score:.3f}"
+    return (
+        f"     heads  report {top.report_score:.3f} [{low:.3f}, {high:.3f}]  "
+        f"(best of {heads.heads}: {which})  {heads.seconds:.0f} s  {heads.path}"
+    )
 
 
 def to_json(stages: Sequence[SavedStage]) -> dict[str, Any]:
@@ -61,4 +84,14 @@ def _entry(saved: SavedStage) -> dict[str, Any]:
         "interval": stage.interval,
         "seconds": stage.seconds,
         "kept": saved.kept,
+        "heads": None if saved.heads is None else _heads_entry(saved.heads),
+    }
+
+
+def _heads_entry(heads: SavedHeads) -> dict[str, Any]:
+    return {
+        "path": str(heads.path),
+        "heads": heads.heads,
+        "seconds": heads.seconds,
+        "best": None if heads.best is None else summary(heads.best),
     }

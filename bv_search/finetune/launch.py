@@ -12,15 +12,16 @@ import ray
 from bv_search.cluster import machines, ray_session, result_of
 from bv_search.files import absolute_if_there
 from bv_search.finetune.config import FinetuneConfig
+from bv_search.finetune.ride import Ride
 from bv_search.finetune.trainer import Event, finetune
 from bv_search.tasks.task import Task
 
 
-def launch(config: FinetuneConfig, task: Task) -> Iterator[Event]:
-    """The events of fine-tuning, from wherever it runs."""
+def launch(config: FinetuneConfig, task: Task, ride: Ride | None = None) -> Iterator[Event]:
+    """The events of fine-tuning, from wherever it runs. Heads that ride along do so in its process."""
     if not os.environ.get("RAY_ADDRESS"):
-        return finetune(config, task)
-    return _on_cluster(_absolute(config), task)
+        return finetune(config, task, ride)
+    return _on_cluster(_absolute(config), task, ride)
 
 
 def _absolute(config: FinetuneConfig) -> FinetuneConfig:
@@ -41,9 +42,9 @@ def _needs() -> dict[str, float]:
     return {"num_gpus": 0, "num_cpus": max(machine.get("CPU", 1) for machine in found)}
 
 
-def _on_cluster(config: FinetuneConfig, task: Task) -> Iterator[Event]:
+def _on_cluster(config: FinetuneConfig, task: Task, ride: Ride | None) -> Iterator[Event]:
     with ray_session():
         # a second try would tell everything again; asking again keeps the finished stages
         work = ray.remote(max_retries=0, **_needs())(finetune)
-        for event in work.options(num_returns="streaming").remote(config, task):
+        for event in work.options(num_returns="streaming").remote(config, task, ride):
             yield result_of(event)

@@ -1,6 +1,7 @@
 """A folder of stages: one encoder, one task, one training run, several fractions of its epochs.
 
 stages/0.3/ stages/1/ …    each whole or absent
+stages/heads/0.3/ …        a run of the heads that rode along up to there, each whole or absent
 """
 
 import fcntl
@@ -13,6 +14,8 @@ from pathlib import Path
 from bv_search.encoder.stage import Stage, is_stage, read_stage, stage_name
 from bv_search.errors import OutputError
 from bv_search.finetune.config import FinetuneConfig
+from bv_search.finetune.saved_heads import HEADS, SavedHeads, is_heads_folder
+from bv_search.finetune.saved_training import FOLDER as TRAINING
 
 LOCK_FILE = ".lock"
 
@@ -24,6 +27,7 @@ class SavedStage:
     path: Path
     stage: Stage
     kept: bool  # it was there already
+    heads: SavedHeads | None = None  # that rode along up to it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +64,7 @@ def check_output(out: Path) -> None:
     if not out.is_dir():
         raise OutputError("is a file", where=out, expected="a folder for stages")
     for child in sorted(out.iterdir()):
-        if not child.name.startswith(".") and not is_stage(child):
+        if not (child.name.startswith(".") or is_stage(child) or is_heads_folder(child)):
             raise OutputError(
                 "holds something else",
                 where=out,
@@ -110,6 +114,7 @@ def stages_locked(out: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise OutputError("is being written by another bv-search finetune", where=out) from error
-        for part in out.glob(".*.part"):
-            shutil.rmtree(part, ignore_errors=True)
+        for folder in (out, out / HEADS, out / TRAINING):
+            for part in folder.glob(".*.part"):
+                shutil.rmtree(part, ignore_errors=True)
         yield

@@ -1,12 +1,14 @@
-"""The training: once through all the fractions, score and keep a stage at each."""
+"""The training: once through all the fractions; at each a stage is scored and kept, with its heads."""
 
-import time
 from collections.abc import Generator, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from itertools import takewhile
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
-import pyarrow as pa
 import torch
 
 from bv_search.command import AUTO
@@ -20,18 +22,29 @@ from bv_search.encoder.checkpoint import (
 )
 from bv_search.encoder.identity import EncoderIdentity, digest_weights, identify
 from bv_search.encoder.location import EncoderLocation, locate_encoder
-from bv_search.encoder.predictions import predict_batches
 from bv_search.encoder.stage import Metrics, Stage, is_stage, read_stage, stage_name, write_stage
-from bv_search.encoder.training import Step, TrainingSettings, train
-from bv_search.errors import EncoderError
-from bv_search.files import folder_being_made
+from bv_search.encoder.training import EncoderTraining, Step, TrainingSettings
+from bv_search.errors import EncoderError, OutputError
+from bv_search.files import digest_json, folder_being_made
+from bv_search.finetune.clock import TrainingClock
 from bv_search.finetune.config import FinetuneConfig
+from bv_search.finetune.crew import Crew
+from bv_search.finetune.material import Material
+from bv_search.finetune.plateau import is_plateau
+from bv_search.finetune.ride import Ride
+from bv_search.finetune.riders import Riders
+from bv_search.finetune.saved_heads import find_heads
+from bv_search.finetune.saved_training import SavedTraining, TrainingFolder, TrainingState
+from bv_search.finetune.scoring import OwnReading
 from bv_search.finetune.stage_folder import SavedStage, StageSettings, find_kept, read_stages, stages_locked
+from bv_search.finetune.stage_heads import Judged, judged
 from bv_search.precision import BFLOAT16, PrecisionChoice, choose_precision
+from bv_search.scan.judge import Verdict
+from bv_search.store.doubts import HELD
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Dataset, Role
-from bv_search.tasks.task import Logits, Placement, Task
+from bv_search.tasks.task import Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +58,7 @@ class Progressed:
 Event = Progressed | SavedStage
 
 
-def finetune(config: FinetuneConfig, task: Task) -> Iterator[Event]:
+def finetune(config: FinetuneConfig, task: Task, ride: Ride | None = None) -> Iterator[Event]:
     """Do the work, telling of it; stages come as they are written."""
     location = locate_encoder(config.encoder)
     _refuse_stage(location)
@@ -59,18 +72,17 @@ def finetune(config: FinetuneConfig, task: Task) -> Iterator[Event]:
         precision = _choose_precision(config, device)
         yield Progressed(text=str(precision), stays=True)
         config = replace(config, precision=precision.precision)
-        kept = find_kept(config, _settings_of(config, task, identity, dataset))
-        for saved in kept.values():
-            yield Progressed(text=f"stage {saved.path} is there already: kept", stays=True)
-            yield saved
-        fractions = tuple(fraction for fraction in config.marks if fraction not in kept)
         trainer = _Trainer(
-            config=config, task=task, location=location, identity=identity, dataset=dataset, device=device
+            config=config,
+            task=task,
+            location=location,
+            identity=identity,
+            dataset=dataset,
+            device=device,
+            ride=ride,
+            done=find_kept(config, _settings_of(config, task, identity, dataset)),
         )
-        if 0.0 in fractions:
-            yield trainer.save_untouched()
-        if any(fractions):
-            yield from trainer.train_through(tuple(f for f in fractions if f > 0))
+        yield from trainer.run()
 
 
 def _refuse_stage(location: EncoderLocation) -> None:
@@ -116,46 +128,197 @@ class _Trainer:
     identity: EncoderIdentity
     dataset: Dataset
     device: torch.device
+    ride: Ride | None
+    done: dict[float, SavedStage]  # what is on the disk, by fraction
 
-    def save_untouched(self) -> SavedStage:
-        return self._save(self._draft(0.0), load_base(self.location), np.zeros(0, np.uint64))
+    def run(self) -> Iterator[Event]:
+        if self._crew is not None:
+            yield Progressed(text=str(self._crew), stays=True)
+            self._find_heads(self._crew)
+        missing = self._missing()
+        for fraction, saved in self.done.items():
+            if fraction not in missing:
+                yield Progressed(text=f"stage {saved.path} is there already: kept", stays=True)
+                yield saved
+        if 0.0 in missing:
+            yield self._save(self._draft(0.0), load_base(self.location), np.zeros(0, np.uint64))
+        if any(missing):
+            yield from self._train_through(tuple(fraction for fraction in missing if fraction > 0))
+        elif (ending := self._ending()) is not None:
+            yield Progressed(text=ending, stays=True)
+        whole = [saved.stage.steps for fraction, saved in self.done.items() if self._is_whole(fraction)]
+        self._folder.forget(max(whole, default=0))
 
-    def train_through(self, fractions: tuple[float, ...]) -> Iterator[Event]:
+    @cached_property
+    def _material(self) -> Material:
         checkpoint = load_untrained(self.location, self.task, seed=self.config.seed)
         checkpoint.model.to(self.device)
-        yield Progressed(text=f"tokenising {self.dataset_size()} rows", stays=False)
-        windows = self._windows(Role.TRAIN, checkpoint)
-        held = {role: self._windows(role, checkpoint) for role in (Role.SELECT, Role.REPORT)}
-        placements = (self.task.placement(each) for each in (windows, *held.values()))
-        if (doubt := sum(placements, Placement()).doubt) is not None:
+        return Material(checkpoint=checkpoint, task=self.task, dataset=self.dataset)
+
+    @cached_property
+    def _crew(self) -> Crew | None:
+        return None if self.ride is None else Crew.of(self.ride, self._material, self.config.precision)
+
+    @cached_property
+    def _folder(self) -> TrainingFolder:
+        settings = asdict(_settings_of(self.config, self.task, self.identity, self.dataset))
+        riding = {} if self._crew is None else self._crew.to_json()
+        return TrainingFolder(self.config.out, digest_json({**settings, "riding": riding}))
+
+    def _find_heads(self, crew: Crew) -> None:
+        """Those of stages that are there."""
+        for fraction, saved in self.done.items():
+            if fraction > 0:
+                heads = find_heads(self.config.out, saved.stage, crew.ride, len(crew.heads))
+                self.done[fraction] = replace(saved, heads=heads)
+
+    def _missing(self) -> tuple[float, ...]:
+        """Fractions in order, up to where heads no longer gain, as far as that is known."""
+        missing: list[float] = []
+        for fraction in self.config.marks:
+            if not self._is_whole(fraction):
+                missing.append(fraction)
+            elif not any(missing) and self._has_ended(fraction):
+                break
+        return tuple(missing)
+
+    def _is_whole(self, fraction: float) -> bool:
+        saved = self.done.get(fraction)
+        return saved is not None and (self.ride is None or fraction == 0 or saved.heads is not None)
+
+    def _train_through(self, fractions: tuple[float, ...]) -> Iterator[Event]:
+        yield Progressed(text=f"tokenising {self._material.rows} rows", stays=False)
+        if (doubt := self._material.placement.doubt) is not None:
             yield Progressed(text=doubt, stays=True)
-        keys = windows.column("key").to_numpy()
-        clock = TrainingClock()
-        for step in train(checkpoint.model, self.task, windows, self._training(), fractions):
+        model, windows = self._material.checkpoint.model, self._material.windows[Role.TRAIN]
+        training = EncoderTraining(model, self.task, windows, self._training_settings())
+        clock, riders = TrainingClock(), None if self._crew is None else self._crew.riders()
+        saved = self._folder.find(before=training.plan.step_of(min(fractions)))
+        if saved is not None:
+            self._resume(saved, training, riders)
+            clock = TrainingClock(saved.seconds, saved.step)
+            yield Progressed(text=f"going on from step {saved.step:,}", stays=True)
+        with riders or nullcontext():
+            yield from self._go(training, riders, clock, fractions)
+
+    def _go(
+        self,
+        training: EncoderTraining,
+        riders: Riders | None,
+        clock: TrainingClock,
+        fractions: tuple[float, ...],
+    ) -> Iterator[Event]:
+        for step in training.steps(fractions, with_states=riders is not None):
+            if riders is not None:
+                riders.learn(step)
             clock.count(step)
             if clock.is_due():
                 yield Progressed(text=clock.describe(step), stays=False)
             for fraction in step.reached:
-                assert step.met is not None
-                seen = np.unique(keys[step.met])
                 with clock.stopped():
-                    draft = self._draft(fraction, steps=step.number, seconds=clock.seconds, rows=len(seen))
-                    stage = yield from self._score(draft, checkpoint, held)
-                    yield self._save(stage, checkpoint, seen)
+                    self.done[fraction] = yield from self._reach(fraction, step, riders, clock)
+                yield self.done[fraction]
+            if step.reached and (ending := self._ending()) is not None:
+                yield Progressed(text=ending, stays=True)
+                return
+            if step.number < step.total and (step.reached or self._folder.is_due()):
+                with clock.stopped():
+                    yield from self._keep(training, riders, clock)
 
-    def dataset_size(self) -> int:
-        return sum(len(split.rows) for split in self.dataset.splits)
+    def _reach(
+        self, fraction: float, step: Step, riders: Riders | None, clock: TrainingClock
+    ) -> Generator[Progressed, None, SavedStage]:
+        """Score and save what stands at a fraction. A stage that lacks but its heads stays as it is."""
+        seconds = clock.seconds - (0.0 if riders is None else riders.seconds)
+        seen = self._material.keys_of(step)
+        draft = self._draft(fraction, steps=step.number, seconds=seconds, rows=len(seen))
+        stage, heads = yield from self._score(draft, step, riders)
+        saved = self.done.get(fraction)
+        if saved is None:
+            saved = self._save(stage, self._material.checkpoint, seen)
+        elif saved.stage.weights != self._digest():
+            raise OutputError(
+                "was made by another machine, or with other libraries: its heads would not be of it",
+                where=saved.path,
+                expected=saved.stage.weights,
+                do="choose another --out, or delete it",
+            )
+        if self._crew is None or riders is None:
+            return saved
+        return replace(saved, heads=self._crew.write(saved, heads, riders))
 
-    def _training(self) -> TrainingSettings:
+    def _score(
+        self, draft: Stage, step: Step, riders: Riders | None
+    ) -> Generator[Progressed, None, tuple[Stage, list[Judged]]]:
+        """What stands at a step: the encoder by itself, and in the same pass the heads that ride along."""
+        windows = self._material.windows
+        encoder = wrap(
+            self._material.checkpoint, task=self.task, stage=None, predicts=True, device=self.device
+        )
+        standing = [] if self._crew is None or riders is None else self._crew.stand(riders, encoder, step)
+        own: dict[Role, Evaluation] = {}
+        verdicts: dict[Role, list[Verdict | None]] = {}
+        for role in HELD:
+            reading = (
+                OwnReading(encoder, windows[role])
+                if self._crew is None
+                else self._crew.reading(encoder, windows[role], standing)
+            )
+            for read in reading.read():
+                told = f"{read:,} of {windows[role].num_rows:,} {role} windows"
+                yield Progressed(text=f"scoring stage {stage_name(draft.fraction)}: {told}", stays=False)
+            own[role] = self.task.evaluate(windows[role], reading.own)
+            verdicts[role] = reading.verdicts
+        low, high = own[Role.REPORT].interval()
+        metrics = {role.value: _metrics_of(evaluation) for role, evaluation in own.items()}
+        stage = replace(draft, metrics=metrics, interval=(float(low), float(high)))
+        return stage, judged(standing, verdicts)
+
+    def _ending(self) -> str | None:
+        """Why there is no more to do, where heads no longer gain."""
+        fraction = next((each for each in self.config.marks if self._has_ended(each)), None)
+        if fraction is None:
+            return None
+        scores = [score for score in self._best_scores(fraction) if score is not None]
+        best = f"select stays at {max(scores):.4f}" if scores else "no head has a score"
+        patience = self.config.until_heads_plateau
+        return f"fine-tuning ends at {stage_name(fraction)}: {best}, {patience} stages without a better head"
+
+    def _has_ended(self, fraction: float) -> bool:
+        return is_plateau(self._best_scores(fraction), self.config.until_heads_plateau)
+
+    def _best_scores(self, fraction: float) -> list[float | None]:
+        """Of the best head at each stage that was asked for, up to this one; as far as none is missing."""
+        asked = [each for each in self.config.marks if 0 < each <= fraction]
+        stages = list(takewhile(lambda saved: saved is not None, map(self.done.get, asked)))
+        return [stage.heads.score for stage in stages if stage is not None and stage.heads is not None]
+
+    def _keep(
+        self, training: EncoderTraining, riders: Riders | None, clock: TrainingClock
+    ) -> Iterator[Progressed]:
+        """What is interrupted from here on goes on here. A full disk costs no more than that."""
+        shared, heads = ({}, {}) if riders is None else riders.state()
+        state = TrainingState(encoder=training.state(), riders=shared, heads=heads)
+        ride_seconds = 0.0 if riders is None else riders.seconds
+        try:
+            self._folder.keep(state, step=training.done, seconds=clock.seconds, ride_seconds=ride_seconds)
+        except OutputError as error:
+            yield Progressed(text=f"no checkpoint is kept, fine-tuning goes on without: {error}", stays=True)
+
+    def _resume(self, saved: SavedTraining, training: EncoderTraining, riders: Riders | None) -> None:
+        state = self._folder.load(saved)
+        training.restore(state.encoder, saved.step)
+        if riders is not None:
+            riders.restore(state.riders, state.heads)
+            riders.seconds = saved.ride_seconds
+
+    def _training_settings(self) -> TrainingSettings:
         return TrainingSettings(
             learning_rate=self.config.learning_rate,
             batch=self.config.batch,
             seed=self.config.seed,
             precision=self.config.precision,
         )
-
-    def _windows(self, role: Role, checkpoint: Checkpoint) -> pa.Table:
-        return self.task.windows(self.dataset.rows(role), checkpoint.tokenizer)
 
     def _draft(self, fraction: float, *, steps: int = 0, seconds: float = 0.0, rows: int = 0) -> Stage:
         return Stage(
@@ -175,22 +338,6 @@ class _Trainer:
             seconds=round(seconds, 3),
         )
 
-    def _score(
-        self, draft: Stage, checkpoint: Checkpoint, held: dict[Role, pa.Table]
-    ) -> Generator[Progressed, None, Stage]:
-        encoder = wrap(checkpoint, task=self.task, stage=None, predicts=True, device=self.device)
-        found: dict[Role, Evaluation] = {}
-        for role, windows in held.items():
-            logits: dict[int, Logits] = {}
-            for batch in predict_batches(encoder, windows):
-                logits |= batch
-                told = f"{len(logits):,} of {windows.num_rows:,} {role} windows"
-                yield Progressed(text=f"scoring stage {stage_name(draft.fraction)}: {told}", stays=False)
-            found[role] = self.task.evaluate(windows, [logits[i] for i in range(windows.num_rows)])
-        metrics = {role.value: _metrics_of(evaluation) for role, evaluation in found.items()}
-        low, high = found[Role.REPORT].interval()
-        return replace(draft, metrics=metrics, interval=(float(low), float(high)))
-
     def _save(self, draft: Stage, checkpoint: Checkpoint, seen: np.ndarray) -> SavedStage:
         path = self.config.out / stage_name(draft.fraction)
         with folder_being_made(path) as folder:
@@ -199,59 +346,14 @@ class _Trainer:
             write_stage(folder, stage, seen)
         return SavedStage(path=path, stage=stage, kept=False)
 
+    def _digest(self) -> str:
+        """Of the weights as they are now, as a stage would have it."""
+        with TemporaryDirectory(dir=self.config.out, prefix=".", suffix=".part") as folder:
+            save_checkpoint(Path(folder), self._material.checkpoint)
+            return digest_weights(Path(folder))
+
 
 def _metrics_of(evaluation: Evaluation) -> Metrics:
     return {"score": float(evaluation.score)} | {
         name: float(value) for name, value in evaluation.metrics.items()
     }
-
-
-UPDATE_SECONDS = 0.5
-SMOOTHING = 0.98  # of the shown loss, per step
-
-
-class TrainingClock:
-    """Counts the seconds of training, without those in which it stood still for scoring."""
-
-    def __init__(self) -> None:
-        self._started = time.monotonic()
-        self._stopped_seconds = 0.0
-        self._shown = float("-inf")
-        self._tokens = 0
-        self._loss: float | None = None
-
-    @property
-    def seconds(self) -> float:
-        return time.monotonic() - self._started - self._stopped_seconds
-
-    def count(self, step: Step) -> None:
-        self._tokens += step.tokens
-        self._loss = step.loss if self._loss is None else SMOOTHING * self._loss + (1 - SMOOTHING) * step.loss
-
-    @contextmanager
-    def stopped(self) -> Iterator[None]:
-        began = time.monotonic()
-        yield
-        self._stopped_seconds += time.monotonic() - began
-
-    def is_due(self) -> bool:
-        """Whether it is time to tell of progress again."""
-        now = time.monotonic()
-        if now - self._shown < UPDATE_SECONDS:
-            return False
-        self._shown = now
-        return True
-
-    def describe(self, step: Step) -> str:
-        left = self.seconds / step.number * (step.total - step.number)
-        speed = self._tokens / max(self.seconds, 1e-9)
-        return (
-            f"fine-tuning: step {step.number:,} of {step.total:,}, loss {self._loss:.3f}, "
-            f"{speed:,.0f} tokens/s, {_duration(left)} left"
-        )
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

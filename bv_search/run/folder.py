@@ -57,10 +57,16 @@ class Run:
                 do=f"choose another --name, or continue it with --resume {path.name}",
             )
         with folder_being_made(path) as part:
-            (part / TRIALS).mkdir()
-            Journal(part / JOURNAL).append({"event": "study", "study": study.to_json()}, *told)
-            write_text(part / STUDY, _yaml(study))
+            cls.begin(part, study, told)
         return cls(path, study)
+
+    @classmethod
+    def begin(cls, folder: Path, study: Study, told: Iterable[Event] = ()) -> Self:
+        """In an empty folder, which nobody else sees yet."""
+        (folder / TRIALS).mkdir()
+        Journal(folder / JOURNAL).append({"event": "study", "study": study.to_json()}, *told)
+        write_text(folder / STUDY, _yaml(study))
+        return cls(folder, study)
 
     @classmethod
     def open(cls, path: str | Path) -> Self:

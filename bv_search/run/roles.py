@@ -10,6 +10,7 @@ import numpy as np
 
 from bv_search.errors import StoreError
 from bv_search.run.folder import Run
+from bv_search.run.study import RIDE
 from bv_search.scan.store_view import role_index
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
@@ -19,6 +20,7 @@ from bv_search.tasks.row import Dataset, Role
 
 def open_store(run: Run) -> Store:
     """The store that a run was made on, and no other."""
+    refuse_ride(run)
     place = find_near(run.study.store, run.path, sign=MANIFEST)
     if place is None:
         raise StoreError(
@@ -36,6 +38,17 @@ def open_store(run: Run) -> Store:
             do="give that store its old place back",
         )
     return store
+
+
+def refuse_ride(run: Run) -> None:
+    """Whoever needs the store of heads that rode along with fine-tuning: there never was one."""
+    if run.study.source == RIDE:
+        raise StoreError(
+            "its heads rode along with fine-tuning, so there is no store",
+            where=run.path,
+            expected="a run of bv-search tune",
+            do=f"bv-search extract --encoder {run.study.store}, then tune; predict needs no store",
+        )
 
 
 def find_near(place: str, folder: Path, *, sign: str) -> str | None:

@@ -16,6 +16,7 @@ from bv_search.precision import FLOAT32, PRECISIONS
 
 FORMAT_VERSION = 2
 SCORE, FRONT = "score", "score,parameters"
+RIDE = "ride"  # a source, too: heads learned from the states of fine-tuning itself, of which no store is left
 OBJECTIVES = (SCORE, FRONT)
 TaskEntry = Annotated[
     Mapping[str, Any],
@@ -67,7 +68,7 @@ class Study:
     objective: str = SCORE  # or several, with commas between them: the search looks for a front
     target: float | None = None  # on select: a head that reaches it ends the search
     patience: Positive | None = None  # trials in a row without a new best that end the search
-    source: str = "store"  # of hidden states: "store", "live"; "auto" until it has been decided
+    source: str = "store"  # of hidden states: "store", "live", "ride"; "auto" until it has been decided
     precision: Annotated[str, one_of(AUTO, *PRECISIONS)] = FLOAT32  # of wide products; auto until decided
     versions: Mapping[str, str] = field(default_factory=versions)
     id: Text = field(default_factory=lambda: uuid4().hex)  # tells runs of one name apart on a shared server

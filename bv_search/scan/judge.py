@@ -14,6 +14,7 @@ import torch
 from bv_search.heads.copies import Copies
 from bv_search.scan.folds import Folds
 from bv_search.scan.loss import LOSSES
+from bv_search.scan.outcome import RoleAnswers
 from bv_search.scan.rows import Rows
 from bv_search.scan.score import score_copies, score_heads
 from bv_search.scan.store_view import labels_of, role_index
@@ -37,6 +38,44 @@ class Verdict:
     def score(self) -> float:
         return self.evaluation.score
 
+    def answers(self, ids: list[str], *, told: bool) -> RoleAnswers:
+        """As they are written down; those that are told have an interval, those that choose draws."""
+        return RoleAnswers(
+            ids=ids,
+            logits=self.logits[-len(ids) :],  # with folds, what is said of train stands before it
+            loss=self.loss,
+            score=self.score,
+            interval=self.evaluation.interval() if told else None,
+            draws=() if told else self.evaluation.draws().tolist(),
+            metrics=self.evaluation.metrics,
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Scales:
+    """What answers to some windows are weighed by."""
+
+    task: Task
+    index: pa.Table  # what scoring needs of every window
+    labels_ND: torch.Tensor
+
+    def weigh(self, logits: RoleLogits) -> Verdict | None:
+        """What answers are worth, to the first windows if not to all; None where that is no number."""
+        if not are_numbers(logits) or not isfinite(loss := self._loss(logits)):
+            return None
+        index = self.index.slice(0, len(logits))
+        evaluation = self.task.evaluate(index, cast("Sequence[np.ndarray]", logits))
+        return Verdict(logits=logits, evaluation=evaluation, loss=loss)
+
+    def _loss(self, logits: RoleLogits) -> float:
+        total = 0.0
+        loss = LOSSES[self.task.kind]
+        labels_ND = self.labels_ND[: len(logits)]
+        for start in range(0, len(logits), TOGETHER):
+            here, lengths_N = _side_by_side(logits[start : start + TOGETHER])
+            total += float(loss(here[None], lengths_N, labels_ND[start : start + TOGETHER], None))
+        return total / len(logits)
+
 
 class Judge(ABC):
     """Of each head come all its copies."""
@@ -53,30 +92,11 @@ class Judge(ABC):
         return self._task.kind
 
     def weigh(self, logits: RoleLogits) -> Verdict | None:
-        """What answers are worth, to the first windows if not to all; None where that is no number."""
-        if not are_numbers(logits) or not isfinite(loss := self._loss(logits)):
-            return None
-        index = self._index.slice(0, len(logits))
-        evaluation = self._task.evaluate(index, cast("Sequence[np.ndarray]", logits))
-        return Verdict(logits=logits, evaluation=evaluation, loss=loss)
+        return self._scales.weigh(logits)
 
-    @property
+    @cached_property
     @abstractmethod
-    def _index(self) -> pa.Table:
-        """What scoring needs of every window."""
-
-    @property
-    @abstractmethod
-    def _labels_ND(self) -> torch.Tensor: ...
-
-    def _loss(self, logits: RoleLogits) -> float:
-        total = 0.0
-        loss = LOSSES[self._task.kind]
-        labels_ND = self._labels_ND[: len(logits)]
-        for start in range(0, len(logits), TOGETHER):
-            here, lengths_N = _side_by_side(logits[start : start + TOGETHER])
-            total += float(loss(here[None], lengths_N, labels_ND[start : start + TOGETHER], None))
-        return total / len(logits)
+    def _scales(self) -> Scales: ...
 
 
 class RoleJudge(Judge):
@@ -99,14 +119,10 @@ class RoleJudge(Judge):
         return self.weigh(mean_logits(said, self._task.kind)) if all(map(are_numbers, said)) else None
 
     @cached_property
-    def _index(self) -> pa.Table:
-        return role_index(self._store, self._role)
-
-    @cached_property
-    def _labels_ND(self) -> torch.Tensor:
-        return torch.from_numpy(
-            np.concatenate([labels_of(split) for split in self._store.splits(self._role)])
-        )
+    def _scales(self) -> Scales:
+        labels_ND = np.concatenate([labels_of(split) for split in self._store.splits(self._role)])
+        index = role_index(self._store, self._role)
+        return Scales(task=self._task, index=index, labels_ND=torch.from_numpy(labels_ND))
 
 
 class FoldJudge(Judge):
@@ -122,12 +138,10 @@ class FoldJudge(Judge):
         )
 
     @cached_property
-    def _index(self) -> pa.Table:
-        return self._rows.split.index_columns(SCORING).take(pa.array(self._folds.judged))
-
-    @cached_property
-    def _labels_ND(self) -> torch.Tensor:
-        return torch.from_numpy(labels_of(self._rows.split)[self._folds.judged])
+    def _scales(self) -> Scales:
+        index = self._rows.split.index_columns(SCORING).take(pa.array(self._folds.judged))
+        labels_ND = torch.from_numpy(labels_of(self._rows.split)[self._folds.judged])
+        return Scales(task=self._task, index=index, labels_ND=labels_ND)
 
 
 def joined(parts: Sequence[RoleLogits]) -> RoleLogits:

@@ -3,7 +3,8 @@
 With folds it has several copies, which go one way together and each learn from other rows.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Self
@@ -177,6 +178,17 @@ class Learner:
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: _copy(tensor) for name, tensor in own_weights(self.heads).items()}
+
+
+@contextmanager
+def averaged(learners: Sequence[Learner]) -> Iterator[None]:
+    """What is judged of a head is the running mean of its weights, if it has one."""
+    averaging = [copy for learner in learners for copy in learner.copies if copy.averages]
+    for copy in averaging:
+        copy.swap()
+    yield
+    for copy in averaging:
+        copy.swap()
 
 
 def _attached(

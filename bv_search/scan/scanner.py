@@ -29,7 +29,6 @@ from bv_search.scan.outcome import (
     FinalistResult,
     Finished,
     HeadLogits,
-    RoleAnswers,
     SegmentResult,
     Start,
 )
@@ -215,7 +214,7 @@ class Scanner:
             if chosen is None or told is None
             else Final(
                 **vars(self._finished(state, copies, told)),
-                select=_answers(self._ids[Role.SELECT], chosen, told=False),
+                select=chosen.answers(self._ids[Role.SELECT], told=False),
                 train=self._out_of_fold(chosen),
             )
             for state, copies, chosen, told in zip(states, heads, select, report, strict=True)
@@ -232,7 +231,7 @@ class Scanner:
             weights=weights_bytes(heads),
             copies=len(heads),
             parameters=count_all(heads),
-            report=_answers(self._ids[Role.REPORT], report, told=True),
+            report=report.answers(self._ids[Role.REPORT], told=True),
         )
 
     @cached_property
@@ -349,19 +348,6 @@ def _outcome(end: Trained | Diverged, found: Mapping[str, Check | None], rows: R
         has_learned=end.has_learned,
         checks=end.checks,
         found=found.get(end.trial),
-    )
-
-
-def _answers(ids: list[str], verdict: Verdict, *, told: bool) -> RoleAnswers:
-    evaluation = verdict.evaluation
-    return RoleAnswers(
-        ids=ids,
-        logits=verdict.logits[-len(ids) :],  # with folds, what is said of train stands before it
-        loss=verdict.loss,
-        score=evaluation.score,
-        interval=evaluation.interval() if told else None,
-        draws=() if told else evaluation.draws().tolist(),
-        metrics=evaluation.metrics,
     )
 
 

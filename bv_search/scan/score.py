@@ -15,7 +15,6 @@ from bv_search.scan.batch import Batch, WantedStates, places_of
 from bv_search.scan.folds import Folds
 from bv_search.scan.lanes import Lanes
 from bv_search.scan.rows import Rows, open_rows
-from bv_search.store.joined import AnySplit
 from bv_search.store.store import StoreSplit
 from bv_search.tasks.votes import RoleLogits
 
@@ -32,11 +31,11 @@ def score_split(heads: Sequence[Head], split: StoreSplit) -> list[RoleLogits]:
 def score_heads(heads: Sequence[Head], rows: Rows) -> list[RoleLogits]:
     """Each head's logits for every window, in index order: (tokens, 2) for spans, (C,) otherwise."""
     heads = [head.to(rows.device) for head in heads]
-    answers = _Answers(len(heads), heads[0].shape, rows.split)
+    answers = AnswerSheets(len(heads), heads[0].shape, rows.split.lengths)
     with Lanes(heads, rows.device) as lanes:
         teams = [answers.team(heads, group) for group in lanes.groups]
         for batch in rows.all():
-            lanes.run(partial(_answer, batch, answers.places(batch.windows)), teams)
+            lanes.run(partial(answer_batch, batch, answers.places(batch.windows)), teams)
     return answers.by_window()
 
 
@@ -48,24 +47,24 @@ def score_copies(heads: Sequence[Copies], rows: Rows, folds: Folds) -> list[Role
     """
     heads = [[head.to(rows.device) for head in copies] for copies in heads]
     alike, speakers_N = [copies[0] for copies in heads], folds.speakers_N
-    answers = _Answers(len(heads), alike[0].shape, rows.split)
+    answers = AnswerSheets(len(heads), alike[0].shape, rows.split.lengths)
     with Lanes(alike, rows.device) as lanes:
         teams = [[answers.team(own, group) for group in lanes.groups] for own in zip(*heads, strict=True)]
         for batch in rows.owned(speakers_N):
-            work = partial(_answer, batch, answers.places(batch.windows))
+            work = partial(answer_batch, batch, answers.places(batch.windows))
             lanes.run(work, teams[speakers_N[batch.windows][0]])
     return answers.by_window(folds.judged)
 
 
-class _Answers:
-    """Logits of heads on a split: all of a head's in one piece, made at once.
+class AnswerSheets:
+    """Logits of heads on some windows: all of a head's in one piece, made at once.
 
     What stays in memory between what comes and goes would break it into pieces.
     """
 
-    def __init__(self, heads: int, shape: HeadShape, split: AnySplit) -> None:
+    def __init__(self, heads: int, shape: HeadShape, lengths_N: np.ndarray) -> None:
         self._per_token = shape.per_token
-        self._ends_N = np.cumsum(split.lengths) if shape.per_token else np.arange(1, split.windows + 1)
+        self._ends_N = np.cumsum(lengths_N) if shape.per_token else np.arange(1, len(lengths_N) + 1)
         self._lengths_N = np.diff(self._ends_N, prepend=0)
         self._flat = [np.empty((self._ends_N[-1], shape.outputs), np.float32) for _ in range(heads)]
 
@@ -89,7 +88,7 @@ class _Answers:
 
 
 @torch.inference_mode()
-def _answer(batch: Batch, places: Places, team: tuple[Pack, list[np.ndarray]]) -> None:
+def answer_batch(batch: Batch, places: Places, team: tuple[Pack, list[np.ndarray]]) -> None:
     pack, logits = team
     for out, of_head in zip(pack(batch.states, batch.lengths_N), logits, strict=True):
         of_head[places] = out.cpu().numpy()

@@ -2,8 +2,7 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -21,7 +20,7 @@ from bv_search.scan.course import Course
 from bv_search.scan.folds import Folds
 from bv_search.scan.judge import Judge, Verdict
 from bv_search.scan.lanes import Lanes
-from bv_search.scan.learner import Learner, LearningCopy
+from bv_search.scan.learner import Learner, LearningCopy, averaged
 from bv_search.scan.outcome import Diverged
 from bv_search.scan.pack_trainer import PackTrainer
 from bv_search.scan.rows import Rows, RowsInMemory
@@ -167,7 +166,7 @@ class _Training:
         judge = self._data.judge
         here = [learner for learner in live if learner.position == position]
         due = [n for n in here if (is_last if judge is None else n.course.is_check(position))]
-        with _averaged(due):
+        with averaged(due):
             self._settle(due)
             if judge is None:
                 for learner in due:
@@ -198,7 +197,7 @@ class _Training:
             packs = [Pack([heads[k] for k in group]) for group in lanes.groups]
             last = rows.stretch(self._rows, max(0, stop - SETTLING), stop, self._batch)
             for number, batch in enumerate(last):
-                lanes.run(partial(_gather_statistics, batch, number), packs)
+                lanes.run(partial(gather_statistics, batch, number), packs)
 
 
 class _End:
@@ -237,17 +236,6 @@ def _diverged(learner: Learner) -> Diverged:
 
 
 @torch.no_grad()
-def _gather_statistics(batch: Batch, number: int, pack: Pack) -> None:
+def gather_statistics(batch: Batch, number: int, pack: Pack) -> None:
     """Batch norm's, and nothing is learned."""
     pack(batch.states, batch.lengths_N, step=number)
-
-
-@contextmanager
-def _averaged(learners: Sequence[Learner]) -> Iterator[None]:
-    """What is judged of a head is the running mean of its weights, if it has one."""
-    averaging = [copy for learner in learners for copy in learner.copies if copy.averages]
-    for copy in averaging:
-        copy.swap()
-    yield
-    for copy in averaging:
-        copy.swap()

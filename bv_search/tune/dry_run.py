@@ -19,12 +19,12 @@ from bv_search.scan.store_view import head_shape, learned_split
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import LIVE
 from bv_search.source.choice import choose_source
+from bv_search.space.space import Space
 from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.sizes import Sizes, count
-from bv_search.tune.space import Space
 from bv_search.tune.study import (
     check_heads,
     check_names,

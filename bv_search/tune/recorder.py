@@ -5,26 +5,21 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from math import ceil
-from pathlib import Path
 from typing import Any, TypeVar
 
 from bv_search import files
 from bv_search.heads.config import HeadConfig
-from bv_search.heads.folder import write_head
+from bv_search.run.finals import SELECT, TRAIN, failure, report_json, write_final, write_finished
 from bv_search.run.folder import STATES, Run, check_file
 from bv_search.run.journal import Event
 from bv_search.run.mlflow import MlflowMirror
-from bv_search.run.predictions import predictions_file, write_predictions
 from bv_search.run.trial import BAGGED, DONE, FAILED, SINGLE, encore_name
-from bv_search.scan.outcome import Diverged, Final, FinalistResult, Finished, RoleAnswers, SegmentResult
+from bv_search.scan.outcome import Diverged, Final, FinalistResult, Finished, SegmentResult
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
-from bv_search.tasks.row import Role
 from bv_search.tune.packing import Order
 from bv_search.tune.resume import ROUND, Past
 
-SELECT, TRAIN, REPORT = map(predictions_file, (Role.SELECT, Role.TRAIN, Role.REPORT))
-DIGITS = 6  # of a score that is drawn
 MIRROR_SECONDS = 5.0
 MIRRORING_SECONDS = 10.0  # in all, of some hundred trials
 LONGEST_SECONDS = 300.0  # between tries, while MLflow cannot be reached
@@ -77,7 +72,7 @@ class Recorder:
         digests = dict(
             zip((o.trial for o in trained), _side_by_side(self._write_state, trained), strict=True)
         )
-        ends = [_failure(o.trial, o.failure) for o in outcomes if o.failure is not None]
+        ends = [failure(o.trial, o.failure) for o in outcomes if o.failure is not None]
         share = seconds / len(outcomes)
         segments = [_segment(outcome, share, digests[outcome.trial]) for outcome in trained]
         self._run.journal.append(*segments, *ends, *_halts(over))
@@ -103,7 +98,7 @@ class Recorder:
         self._run.journal.append(*_halts(statuses, cut))
 
     def failed(self, trial: str, reason: str) -> None:
-        self._run.journal.append(_failure(trial, reason))
+        self._run.journal.append(failure(trial, reason))
         self._forget_state(trial)
 
     def finished(self, pack: Sequence[tuple[Final | Diverged, TrialConfig, str]]) -> None:
@@ -116,25 +111,8 @@ class Recorder:
     def _end(self, ended: tuple[Final | Diverged, TrialConfig, str]) -> Event:
         final, config, status = ended
         if isinstance(final, Diverged):
-            return _failure(final.trial, str(final))
-        return self._finish(final, config, status)
-
-    def _finish(self, final: Final, config: TrialConfig, status: str) -> Event:
-        folder = self._write_head(final.trial, self._head_json(final, config), final)
-        write_predictions(folder / SELECT, final.select.ids, final.select.logits)
-        if final.train is not None:
-            write_predictions(folder / TRAIN, final.train.ids, final.train.logits)
-        return {
-            "event": "finish",
-            "trial": final.trial,
-            "status": status,
-            "score": final.select.score,
-            "loss": final.select.loss,
-            "draws": [round(score, DIGITS) for score in final.select.draws],
-            "parameters": final.parameters,
-            "report": _report_json(final.report),
-            "files": self._run.trial_digests(final.trial),
-        }
+            return failure(final.trial, str(final))
+        return write_final(self._run, final, self._head_json(final, config), status)
 
     def noted(self, work: str, packs: Sequence[Sequence[str]]) -> None:
         """Who goes together, before they go."""
@@ -166,14 +144,14 @@ class Recorder:
         for name, final in made.items():
             trial = encore_name(encore.trial, name)
             about = {**self._head_json(final, config), "trial": trial, "of": encore.trial}
-            folder = self._write_head(trial, about, final)
+            folder = write_finished(self._run, trial, about, final)
             for file, data in answers.items():
                 files.write_bytes(folder / file, data)
         finals = {
             name: {
                 "status": DONE,
                 "parameters": final.parameters,
-                "report": _report_json(final.report),
+                "report": report_json(final.report),
                 "files": self._run.trial_digests(encore_name(encore.trial, name)),
             }
             for name, final in made.items()
@@ -212,13 +190,6 @@ class Recorder:
         if position is not None and position != keep:
             self._run.state_path(trial, position).unlink(missing_ok=True)
             del self._positions[trial], self._digests[trial]
-
-    def _write_head(self, trial: str, about: Mapping[str, Any], final: Finished) -> Path:
-        """And what it says on report."""
-        folder = self._run.new_trial_folder(trial)
-        write_head(folder, about, final.weights)
-        write_predictions(folder / REPORT, final.report.ids, final.report.logits)
-        return folder
 
     def _head_json(self, final: Finished, config: TrialConfig) -> dict[str, Any]:
         manifest = self._store.manifest
@@ -280,10 +251,6 @@ def _halts(statuses: Mapping[str, str], cut: Collection[str] = ()) -> list[Event
     ]
 
 
-def _failure(trial: str, reason: str) -> Event:
-    return {"event": "finish", "trial": trial, "status": FAILED, "reason": reason}
-
-
 def _lost_encore(trial: str, reason: str) -> Event:
     return {
         "event": "encore",
@@ -292,8 +259,3 @@ def _lost_encore(trial: str, reason: str) -> Event:
         "seconds": 0.0,
         BAGGED: {"status": FAILED, "reason": reason},
     }
-
-
-def _report_json(report: RoleAnswers) -> dict[str, Any]:
-    interval = None if report.interval is None else list(report.interval)
-    return {"score": report.score, "interval": interval, "metrics": report.metrics}

@@ -8,8 +8,8 @@ from typing import Any
 from bv_search.run.trial import FAILED
 from bv_search.scan.checks import Check, Checks
 from bv_search.scan.trial import TrialConfig
+from bv_search.space.space import Config
 from bv_search.tune.packing import Order, WaitingHead
-from bv_search.tune.space import Config
 
 ROUND = "round"  # the event that notes which heads go together, before they go
 

@@ -8,8 +8,7 @@ import numpy as np
 from bv_search.errors import SpaceError
 from bv_search.heads.config import HeadConfig, HeadShape
 from bv_search.scan.trial import TrialConfig
-from bv_search.tune.searchers.searcher import draw_at_random
-from bv_search.tune.space import Draws, Space
+from bv_search.space.space import Draws, Space
 
 SAMPLE = 256  # points inside of a space
 
@@ -50,7 +49,7 @@ class Sizes:
         if self.space.max_parameters is None:
             return self.space.typed_corners()
         rng = np.random.default_rng(0)
-        points = [*self.space.probes(), *(draw_at_random(self.space, rng) for _ in range(SAMPLE))]
+        points = [*self.space.probes(), *(self.space.draw_at_random(rng) for _ in range(SAMPLE))]
         return [TrialConfig.from_json(self.space.config(draws)) for draws in points if self.fit(draws)]
 
 

@@ -12,12 +12,13 @@ from bv_search.files import absolute
 from bv_search.heads.config import check_fit
 from bv_search.run.choosers import Choosers
 from bv_search.run.folder import Run
-from bv_search.run.roles import check_data, find_near
+from bv_search.run.roles import check_data, find_near, refuse_ride
 from bv_search.run.study import FRONT, OBJECTIVES, SCORE, Study
 from bv_search.scan.folds import Folds
 from bv_search.scan.store_view import count_rows, head_shape
 from bv_search.source import SOURCES
 from bv_search.source.choice import SourceChoice, choose_source
+from bv_search.space.space import Space, find_space, parse_space
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
@@ -37,7 +38,6 @@ from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.searchers.grid import Grid
 from bv_search.tune.searchers.searcher import Size
 from bv_search.tune.sizes import Sizes
-from bv_search.tune.space import Space, find_space, parse_space
 from bv_search.tune.warm_start import gather
 
 
@@ -253,6 +253,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
 def _resume(config: TuneConfig) -> OpenStudy:
     """Go on with a run as it was begun; only what changes no result may change, and when it ends."""
     run = Run.open(config.runs / str(config.name))
+    refuse_ride(run)
     if config.warm_start:
         raise UserError(
             "a resumed run is told what it was begun with",

@@ -6,9 +6,9 @@ from functools import cached_property
 
 from bv_search.scan.ladder import LadderRung, rungs_of
 from bv_search.scan.store_view import head_shape
+from bv_search.space.space import Config
 from bv_search.tune.resume import Past, without_rungs
 from bv_search.tune.searchers import SEARCHERS, Searcher
-from bv_search.tune.space import Config
 from bv_search.tune.study import OpenStudy
 from bv_search.tune.warm_start import Told
 

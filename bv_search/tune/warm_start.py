@@ -11,9 +11,9 @@ from typing import Any
 
 from bv_search.errors import RunError, UserError
 from bv_search.run.folder import Run
+from bv_search.space.space import Config, Space
 from bv_search.store.store import Store
 from bv_search.tune.searchers import SEARCHERS
-from bv_search.tune.space import Config, Space
 
 TOLD = "told"  # an event of the journal, so that the earlier runs are needed no more
 

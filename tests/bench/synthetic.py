@@ -4,7 +4,7 @@ from math import log10
 
 from bv_search.bench.table import Learned, Table, TableGround, key_of
 from bv_search.scan.checks import Check
-from bv_search.tune.space import Config, parse_space
+from bv_search.space.space import Config, parse_space
 
 WINDOWS, PASSES = 3200, 20
 SPACE = {

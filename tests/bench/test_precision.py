@@ -13,7 +13,7 @@ from bv_search.bench.table import Learned
 from bv_search.command import main
 from bv_search.precision import BFLOAT16, FLOAT32
 from bv_search.scan.checks import Check
-from bv_search.tune.space import Config
+from bv_search.space.space import Config
 from tests.stores import make_class_store
 
 

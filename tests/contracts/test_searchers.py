@@ -8,8 +8,8 @@ import xxhash
 
 from bv_search.errors import SpaceError
 from bv_search.scan.trial import TrialConfig
+from bv_search.space.space import Draws, Space, find_space, parse_space, shipped_spaces
 from bv_search.tune.searchers import SEARCHERS, Searcher
-from bv_search.tune.space import Draws, Space, find_space, parse_space, shipped_spaces
 
 PAIRS = [
     pytest.param(name, space, id=f"{name}-{space}")

@@ -13,8 +13,8 @@ import yaml
 from bv_search.__main__ import find_command
 from bv_search.command import build_parser
 from bv_search.heads.config import CONFIGS
+from bv_search.space.space import parse_space
 from bv_search.tasks.registry import find_task
-from bv_search.tune.space import parse_space
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md")])

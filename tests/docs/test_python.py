@@ -56,6 +56,15 @@ def test_the_page_runs_from_top_to_bottom(room: Path, capsys: pytest.CaptureFixt
     assert (room / "runs" / "first" / "report.html").is_file()
 
 
+def test_heads_ride_along_as_their_page_says(room: Path) -> None:
+    names: dict[str, Any] = {}
+    exec("import bv_search as bv", names)
+    (block,) = blocks("docs/riding.md")
+    exec(block.replace('heads="adapters"', 'heads="adapters", trials=2'), names)
+    assert len(names["run"].leaderboard()) == 2
+    assert names["stage"].heads.path == Path("stages/mrpc/heads/1")
+
+
 def test_the_notebook_runs(room: Path) -> None:
     notebook = nbformat.read(REPOSITORY / "docs" / "example.ipynb", as_version=4)
     assert all(not cell.get("outputs") for cell in notebook.cells), "kept without outputs"

@@ -8,7 +8,7 @@ from torch import Tensor
 from bv_search.encoder.checkpoint import load_untrained, wrap
 from bv_search.encoder.location import locate_encoder
 from bv_search.encoder.predictions import predict_logits
-from bv_search.encoder.training import Step, TrainingSettings, train
+from bv_search.encoder.training import EncoderTraining, Step, TrainingSettings, train
 from bv_search.errors import EncoderError
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.row import Row
@@ -44,6 +44,44 @@ def test_a_stage_is_the_same_whatever_comes_before_and_after(
     along = weights_at(encoder_folder, pair_rows, (0.1, 0.3, 0.5, 1.0, 1.7))
     assert same(alone[0.5], along[0.5])
     assert not same(along[0.3], along[0.5])
+
+
+def test_training_goes_on_from_its_state_to_the_same_bits(
+    encoder_folder: Path, pair_rows: tuple[Row, ...]
+) -> None:
+    task = find_task("mrpc")
+    ends = []
+    for broken_off in (False, True):
+        checkpoint = load_untrained(locate_encoder(encoder_folder), task, seed=3)
+        windows = task.windows(pair_rows, checkpoint.tokenizer)
+        training = EncoderTraining(checkpoint.model, task, windows, SETTINGS)
+        for step in training.steps([1.0], with_states=broken_off):
+            if broken_off and step.number == 3:
+                kept = {name: tensor.clone() for name, tensor in training.state().items()}
+                checkpoint = load_untrained(locate_encoder(encoder_folder), task, seed=3)
+                training = EncoderTraining(checkpoint.model, task, windows, SETTINGS)
+                training.restore(kept, done=3)
+                list(training.steps([1.0]))
+                break
+        assert training.done == training.plan.steps_per_epoch
+        ends.append(dict(checkpoint.model.state_dict()))
+    assert same(*ends)
+
+
+def test_a_step_shows_the_hidden_states_that_it_made(
+    encoder_folder: Path, pair_rows: tuple[Row, ...]
+) -> None:
+    task = find_task("mrpc")
+    checkpoint = load_untrained(locate_encoder(encoder_folder), task, seed=3)
+    windows = task.windows(pair_rows, checkpoint.tokenizer)
+    step = next(EncoderTraining(checkpoint.model, task, windows, SETTINGS).steps([1.0], with_states=True))
+    assert step.states is not None
+    config = checkpoint.model.config
+    assert len(step.states.layers) == config.num_hidden_layers + 1
+    assert step.states.lengths == tuple(windows["length"].take(step.windows).to_pylist())
+    assert all(not layer.requires_grad for layer in step.states.layers)
+    assert step.states.pooler_BH is not None
+    assert not step.states.pooler_BH.requires_grad
 
 
 def test_another_seed_is_another_stage(encoder_folder: Path, pair_rows: tuple[Row, ...]) -> None:

@@ -28,9 +28,12 @@ def test_on_a_cluster_the_stages_are_the_same_and_stand_where_they_were_asked_fo
     configure: Configure, cluster: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    there = run(configure(fractions=(0.0, 0.3), out=Path("there")), QUIET)
+    heads = {"space": {"head": {"kind": "linear", "channels": "all"}, "learning_rate": 1e-3}}
+    there = run(configure(fractions=(0.0, 0.3), out=Path("there"), heads=heads), QUIET)
     monkeypatch.delenv("RAY_ADDRESS")
-    here = run(configure(fractions=(0.0, 0.3), out=Path("here")), QUIET)
+    here = run(configure(fractions=(0.0, 0.3), out=Path("here"), heads=heads), QUIET)
+    head = Path("heads/0.3/trials/0000/model.safetensors")
+    assert (tmp_path / "there" / head).read_bytes() == (tmp_path / "here" / head).read_bytes()
     assert [saved.stage.weights for saved in there] == [saved.stage.weights for saved in here]
     assert (tmp_path / "there" / "0.3" / "stage.json").is_file()
 

@@ -8,7 +8,7 @@ import yaml
 
 from bv_search.heads.config import CONFIGS, HeadConfig, HeadShape, check_fit
 from bv_search.scan.trial import TrialConfig
-from bv_search.tune.space import parse_space, shipped_spaces
+from bv_search.space.space import parse_space, shipped_spaces
 
 SPANS = HeadShape(layers=25, width=1024, outputs=2, per_token=True, tokens=386)
 ALL_TOKENS = HeadShape(layers=25, width=1024, outputs=2, per_token=False, tokens=250)

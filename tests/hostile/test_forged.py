@@ -17,10 +17,10 @@ from bv_search.files import digest_json, write_signed
 from bv_search.heads.copies import load_heads
 from bv_search.heads.folder import read_config
 from bv_search.run.folder import Run
+from bv_search.space.space import find_space, shipped_spaces
 from bv_search.store.store import Store
 from bv_search.tasks.registry import find_task
 from bv_search.tune.resume import read_past, read_round
-from bv_search.tune.space import find_space, shipped_spaces
 from tests.hostile.forged import near
 from tests.hostile.room import Room, forge_event
 

@@ -28,7 +28,7 @@ with atheris.instrument_imports(include=["bv_search.document", "bv_search.tune",
     from bv_search.document import Unreadable, load_json, load_yaml
     from bv_search.errors import LONGEST, UserError
     from bv_search.tasks.own import read_own_task
-    from bv_search.tune.space import find_space
+    from bv_search.space.space import find_space
 
 kind, place = sys.argv[1], Path(sys.argv[2])
 

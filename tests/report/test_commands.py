@@ -14,8 +14,8 @@ from bv_search.report.commands import commands_of, space_file
 from bv_search.report.cost import costs_of, stage_of
 from bv_search.report.facts import Facts, gather
 from bv_search.run import Run
+from bv_search.space.space import parse_space
 from bv_search.tune.__main__ import to_config
-from bv_search.tune.space import parse_space
 from tests.model.small_run import Small
 
 SPACE: dict[str, Any] = {

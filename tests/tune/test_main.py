@@ -12,9 +12,9 @@ from bv_search.heads.head import count_parameters
 from bv_search.scan.course import MOST_PASSES
 from bv_search.scan.store_view import head_shape
 from bv_search.scan.trial import TrialConfig
+from bv_search.space.space import find_space
 from bv_search.store.store import Store
 from bv_search.tune.__main__ import COMMAND
-from bv_search.tune.space import find_space
 
 
 def run(*words: object) -> int:

@@ -7,13 +7,13 @@ import pytest
 
 from bv_search.scan.checks import Check
 from bv_search.scan.trial import TrialConfig
+from bv_search.space.space import parse_space
 from bv_search.tune.budget import Budget
 from bv_search.tune.dispatcher import Dispatcher
 from bv_search.tune.halving import Halving
 from bv_search.tune.packing import Packer, plan_rungs
 from bv_search.tune.resume import Past, read_past, read_round
 from bv_search.tune.searchers import SEARCHERS
-from bv_search.tune.space import parse_space
 from bv_search.tune.trials import teach
 
 CONFIG = {"head": {"kind": "pooling"}, "learning_rate": 0.01}

@@ -26,6 +26,7 @@ from bv_search.run.folder import Run
 from bv_search.run.predictions import read_predictions
 from bv_search.run.trial import DONE, STOPPED
 from bv_search.scan.checks import Check
+from bv_search.space.space import parse_space
 from bv_search.store.store import Store
 from bv_search.tune import session as session_module
 from bv_search.tune.__main__ import COMMAND
@@ -38,7 +39,6 @@ from bv_search.tune.resume import Past, read_past
 from bv_search.tune.search import run as search
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.session import doubts_of_learning
-from bv_search.tune.space import parse_space
 from bv_search.tune.study import open_study
 from bv_search.tune.summary import compare_heads, describe, to_json
 from bv_search.tune.workers import Call

@@ -7,9 +7,9 @@ import pytest
 from bv_search.errors import SpaceError
 from bv_search.heads.config import HeadShape, head_from_json
 from bv_search.heads.head import count_parameters
+from bv_search.space.space import Space, parse_space
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.sizes import Sizes
-from bv_search.tune.space import Space, parse_space
 
 SHAPE = HeadShape(layers=5, width=24, outputs=2, per_token=False, tokens=1)
 HUGE = 10**12  # more than torch can count

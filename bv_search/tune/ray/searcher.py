@@ -6,11 +6,11 @@ from typing import Any
 
 from ray.tune.search import Searcher as TuneSearcher
 
+from bv_search.space.space import Config
 from bv_search.tune.packing import FAILURE, TRIAL
 from bv_search.tune.ray.scheduler import LiveTrials
 from bv_search.tune.recorder import Recorder
 from bv_search.tune.searchers import Searcher
-from bv_search.tune.space import Config
 from bv_search.tune.trials import Suggestion
 
 FINISHED = "FINISHED"  # Ray Tune's word for a searcher that has no more

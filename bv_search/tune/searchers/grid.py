@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from bv_search.space.space import Draws, Space
 from bv_search.tune.searchers.searcher import Fits, Searcher, Size
-from bv_search.tune.space import Draws, Space
 
 
 class Grid(Searcher):

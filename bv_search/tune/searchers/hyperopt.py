@@ -13,9 +13,9 @@ import numpy as np
 from hyperopt import JOB_STATE_DONE, STATUS_OK, Trials, hp, tpe
 from hyperopt.base import Domain
 
-from bv_search.tune.distribution import Choice, Distribution, LogUniform, QUniform, RandInt
+from bv_search.space.distribution import Choice, Distribution, LogUniform, QUniform, RandInt
+from bv_search.space.space import Draws, Space
 from bv_search.tune.searchers.searcher import Fits, Searcher, Size
-from bv_search.tune.space import Draws, Space
 
 
 class HyperOpt(Searcher):

@@ -12,9 +12,9 @@ from optuna.samplers import BaseSampler, GPSampler, TPESampler
 from optuna.study import StudyDirection
 from optuna.trial import Trial, TrialState, create_trial
 
-from bv_search.tune.distribution import Choice, Distribution, LogUniform, QUniform, RandInt, Value
+from bv_search.space.distribution import Choice, Distribution, LogUniform, QUniform, RandInt, Value
+from bv_search.space.space import Draws, Space
 from bv_search.tune.searchers.searcher import Fits, Searcher, Size
-from bv_search.tune.space import Draws, Space
 
 MAXIMIZE, MINIMIZE = StudyDirection.MAXIMIZE, StudyDirection.MINIMIZE
 

@@ -1,13 +1,11 @@
 """The contract of a searcher: ask for a point, tell its score."""
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from bv_search.tune.distribution import Choice, Distribution, LogUniform, RandInt, Value
-from bv_search.tune.space import Draws, Space
+from bv_search.space.space import Draws, Space
 
 LEARNED_DRAWS = 8  # of a model, which are slow, before the next ones are at random
 PATIENCE = 3  # draws of a model that were asked for before, likewise
@@ -86,7 +84,7 @@ class Searcher(ABC):
         for attempt in range(MOST_DRAWS):
             rng = self._random(number, attempt)
             learns = attempt < LEARNED_DRAWS and repeats < PATIENCE and self._is_told_enough
-            draws = self._propose(number, rng) if learns else draw_at_random(self.space, rng)
+            draws = self._propose(number, rng) if learns else self.space.draw_at_random(rng)
             if draws is None:
                 return None
             if not self.fits(draws):
@@ -111,7 +109,7 @@ class Searcher(ABC):
     def _at_corner(self, rng: np.random.Generator) -> Draws:
         """Where next to nothing fits: some head that does, trained in a way drawn at random."""
         heads = [draws for draws in self.space.probes() if self.fits(draws)]
-        chosen, drawn = heads[rng.integers(len(heads))], draw_at_random(self.space, rng)
+        chosen, drawn = heads[rng.integers(len(heads))], self.space.draw_at_random(rng)
         training = {path: value for path, value in drawn.items() if not _is_of_head(path)}
         return {**{path: value for path, value in chosen.items() if _is_of_head(path)}, **training}
 
@@ -122,18 +120,3 @@ class Searcher(ABC):
 
 def _is_of_head(path: str) -> bool:
     return path.partition(".")[0] == "head"
-
-
-def draw_at_random(space: Space, rng: np.random.Generator) -> Draws:
-    def pick(path: str, distribution: Distribution) -> Value:
-        match distribution:
-            case Choice(options):
-                return int(rng.integers(len(options)))
-            case RandInt(low, high):
-                return int(rng.integers(low, high))
-            case LogUniform(low, high):
-                return float(math.exp(rng.uniform(math.log(low), math.log(high))))
-            case _:
-                return float(rng.uniform(distribution.low, distribution.high))
-
-    return space.draw(pick)

@@ -5,9 +5,9 @@ import warnings
 
 import pytest
 
-from bv_search.tune.distribution import LogUniform, QUniform, RandInt, Uniform
+from bv_search.space.distribution import LogUniform, QUniform, RandInt, Uniform
+from bv_search.space.space import parse_space
 from bv_search.tune.searchers import SEARCHERS
-from bv_search.tune.space import parse_space
 
 TENTHS = QUniform(0, 0.3, 0.1)
 

@@ -12,16 +12,19 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bv_search.command import AUTO
 from bv_search.document import Unreadable, load_yaml, read_plain
 from bv_search.errors import SpaceError, UnknownName, UserError
 from bv_search.scan.trial import TrialConfig
-from bv_search.tune.distribution import (
+from bv_search.space.distribution import (
     PARSERS,
     Choice,
     Distribution,
     Value,
     parse_distribution,
+    pick_at_random,
 )
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -53,6 +56,9 @@ class Space:
         draws: Draws = {}
         _draw(self.tree, "", pick, draws)
         return draws
+
+    def draw_at_random(self, rng: np.random.Generator) -> Draws:
+        return self.draw(lambda path, distribution: pick_at_random(distribution, rng))
 
     def config(self, draws: Mapping[str, Value]) -> Config:
         built: Config = _build(self.tree, "", draws)
@@ -110,8 +116,10 @@ class Space:
                 yield {**_merged(first), **draws}
 
 
-def parse_space(document: Mapping[str, Any], name: str, *, one_token: bool = False) -> Space:
-    """The space for a store of one token a window, or of many: `batch: auto` is settled by that."""
+def parse_space(
+    document: Mapping[str, Any], name: str, *, one_token: bool = False, batch: int | None = None
+) -> Space:
+    """The space for a store of one token a window, or of many: `batch: auto` is settled by that, or given."""
     _refuse_bad_keys(document, name)
     unknown = sorted(document.keys() - {"about", "max_parameters", "space", "start"})
     if unknown:
@@ -131,7 +139,7 @@ def parse_space(document: Mapping[str, Any], name: str, *, one_token: bool = Fal
             expected="a list of configs, [{head: …}, …]",
             found=repr(start),
         )
-    batch = AUTO_BATCH[one_token]
+    batch = batch or AUTO_BATCH[one_token]
     inside, start = _settled(inside, batch), [_settled(point, batch) for point in start]
     document = {**document, "space": inside, **({"start": start} if start else {})}
     tree = _parse(inside, f"{name}: space")
@@ -339,16 +347,16 @@ def _enumerate(node: Any, path: str, values: Values) -> Iterator[Draws]:
         yield {}
 
 
-def find_space(name: str | Mapping[str, Any], *, one_token: bool = False) -> Space:
+def find_space(name: str | Mapping[str, Any], *, one_token: bool = False, batch: int | None = None) -> Space:
     """A shipped space by its name, one in a YAML file, or what stands in such a file."""
     if not isinstance(name, str):
-        return parse_space(_plain(name), OWN, one_token=one_token)
+        return parse_space(_plain(name), OWN, one_token=one_token, batch=batch)
     path = Path(name)
     if path.suffix not in (".yaml", ".yml"):
         path = shipped_spaces().get(name, path)
     if path.suffix not in (".yaml", ".yml"):
         raise UnknownName("space", name, shipped_spaces(), do="or name a .yaml file")
-    return _read_space(path, one_token=one_token)
+    return _read_space(path, one_token=one_token, batch=batch)
 
 
 def shipped_spaces() -> dict[str, Path]:
@@ -367,11 +375,11 @@ def _plain(space: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def _read_space(path: Path, *, one_token: bool) -> Space:
+def _read_space(path: Path, *, one_token: bool, batch: int | None) -> Space:
     try:
         document = load_yaml(read_plain(path, SpaceError))
     except Unreadable as error:
         raise SpaceError("cannot be read", where=path, expected="YAML", found=error.found) from error
     if not isinstance(document, dict):
         raise SpaceError("is not a search space", where=path, expected="a mapping with the key space")
-    return parse_space(document, path.stem, one_token=one_token)
+    return parse_space(document, path.stem, one_token=one_token, batch=batch)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bv_search.errors import SpaceError, UnknownName
-from bv_search.tune.space import find_space, parse_space
+from bv_search.space.space import find_space, parse_space
 from bv_search.tune.study import with_data_fraction
 
 HEAD = {"kind": "pooling"}

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+import numpy as np
+
 from bv_search.errors import SpaceError, UnknownName
 
 MOST_STEPS = 1_000_000_000
@@ -107,6 +109,18 @@ class RandInt:
 
 
 Distribution = Choice | Uniform | LogUniform | QUniform | RandInt
+
+
+def pick_at_random(distribution: Distribution, rng: np.random.Generator) -> Value:
+    match distribution:
+        case Choice(options):
+            return int(rng.integers(len(options)))
+        case RandInt(low, high):
+            return int(rng.integers(low, high))
+        case LogUniform(low, high):
+            return float(math.exp(rng.uniform(math.log(low), math.log(high))))
+        case _:
+            return float(rng.uniform(distribution.low, distribution.high))
 
 
 def parse_distribution(name: str, bounds: Any, where: str) -> Distribution:
