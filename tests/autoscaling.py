@@ -35,7 +35,8 @@ class ElasticCluster:
         found = []
         for process in psutil.process_iter(["cmdline"]):
             words = process.info["cmdline"] or [""]
-            is_ours = words[0].endswith("raylet/raylet") and f"--temp-dir={self.folder}" in words
+            is_ours = any(word.startswith(f"--session_dir={self.folder}/") for word in words)
+            is_ours = is_ours and words[0].endswith("raylet/raylet")
             if is_ours and "--head" not in words:
                 found.append(process)
         return found

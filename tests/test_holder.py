@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -31,8 +30,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(holder, "STALE_SECONDS", 20 * BEAT)
 
 
-def card_of(**changes: Any) -> Card:
-    return replace(Card(), host="far", machine=ELSEWHERE, process=7, **changes)
+def card_of() -> Card:
+    return replace(Card(), host="far", machine=ELSEWHERE, process=7)
 
 
 def leave(path: Path, card: Card, *, behind: float = 0.0) -> None:

@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -53,10 +52,11 @@ def await_lines(journal: Path, search: subprocess.Popen[str], wanted: Callable[[
         time.sleep(0.02)
 
 
-def has_segments(count: int, text: str) -> bool:
-    return text.count('"event":"segment"') >= count
+def await_segments(journal: Path, search: subprocess.Popen[str], least: int) -> None:
+    await_lines(journal, search, lambda text: text.count('"event":"segment"') >= least)
 
 
+@pytest.mark.slow
 def test_machines_that_come_late_and_are_lost_change_nothing(class_store: Store, tmp_path: Path) -> None:
     """Its head has no room for workers; both nodes come when they are asked for, one of them is killed."""
     end(begin("alone", class_store, tmp_path))
@@ -81,7 +81,7 @@ def test_machines_that_are_lost_again_and_again_fail_no_head(class_store: Store,
         search = begin("elastic", class_store, tmp_path, **cluster.environment)
         journal = tmp_path / "runs/elastic" / JOURNAL
         for killed in range(1, 4):
-            await_lines(journal, search, partial(has_segments, 2 * killed))
+            await_segments(journal, search, 2 * killed)
             while not (there := cluster.nodes()):
                 time.sleep(0.1)
             there[-1].kill()
