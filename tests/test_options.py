@@ -12,7 +12,7 @@ OPTIONS = {
     "extract": "--batch-tokens --block-bytes --data --dtype --encoder --format --layers --out --precision "
     "--repair --seed --task --threads --tokens --workers",
     "tune": "--data --data-fraction --dry-run --finalists --folds --generation --max-parameters --memory "
-    "--name --objective --pack --patience --precision --rerun --resume --runs --scheduler --searcher --seed "
+    "--name --no-ladder --objective --pack --patience --precision --rerun --resume --runs --scheduler --searcher --seed "
     "--seeds --shape --source --space --store --target --time-budget --trials --warm-start --workers",
     "ensemble": "--data --limit --method --no-mlflow RUN",
     "report": "--data --no-mlflow --together RUN",

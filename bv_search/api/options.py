@@ -73,6 +73,7 @@ class TuneOptions(SpaceOptions, ResumeOptions, total=False):
 
     scheduler: str | None
     warm_start: "Iterable[Place | Run]"
+    ladder: bool | None
     objective: str | None
     generation: int | None
     precision: str | None

@@ -194,16 +194,22 @@ def estimate(
 
 
 def _seconds_per_batch(store: Store, heads: Sequence[HeadSize]) -> float:
-    """Of one head in a pack: forward and backward of a sample of the space's heads on made-up numbers."""
-    shape = head_shape(store)
+    """Of a sample of the space's heads, each in a pack."""
     train = store.splits("train")[0]
     tokens = max(1, round(train.entry.tokens / train.windows))
-    lengths_N = torch.full((MICRO_BATCH,), tokens)
-    hidden_LTH = torch.randn(shape.layers, MICRO_BATCH * tokens, shape.width)
     sample = [heads[n] for n in np.linspace(0, len(heads) - 1, min(8, len(heads)), dtype=int)]
-    pack = Pack([Head(size.config, shape).initialise(0) for size in sample])
+    return seconds_per_batch([size.config for size in sample], head_shape(store), tokens)
+
+
+def seconds_per_batch(
+    heads: Sequence[HeadConfig], shape: HeadShape, tokens: int, *, windows: int = MICRO_BATCH
+) -> float:
+    """Of one head in a pack of these: forward and backward of so many windows of made-up numbers."""
+    lengths_N = torch.full((windows,), tokens)
+    hidden_LTH = torch.randn(shape.layers, windows * tokens, shape.width)
+    pack = Pack([Head(config, shape).initialise(0) for config in heads])
     for _ in range(2):  # the first one pays for what is made once
         begun = time.perf_counter()
         torch.autograd.backward(torch.stack([out.sum() for out in pack({None: hidden_LTH}, lengths_N)]).sum())
         seconds = time.perf_counter() - begun
-    return seconds / len(sample)
+    return seconds / len(heads)

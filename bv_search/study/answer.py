@@ -1,0 +1,198 @@
+"""Study 8: how little is enough: the front of score against parameters, data and fine-tuning, and one sentence."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bv_search.encoder.stage import stage_name
+from bv_search.run.choosers import Choosers
+from bv_search.scan.store_view import train_split
+from bv_search.study.data import rows_of
+from bv_search.study.entry import Entry
+from bv_search.study.figures import answer_figure
+from bv_search.study.made import Made
+from bv_search.study.section import Section
+from bv_search.study.table import Cell, Form, Table, TableColumn, interval
+
+OWN = "the encoder's own answers"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """What one can settle for: so much fine-tuning, so many rows, such a head."""
+
+    stage: float  # epochs
+    seconds: float  # of fine-tuning
+    share: float  # of the training rows, that the head or, without one, the encoder learned from
+    rows: int
+    title: str
+    parameters: int  # beside the encoder
+    select: float
+    error: float  # standard error of it
+    report: float
+    interval: tuple[float, float] | None
+
+    @property
+    def costs(self) -> tuple[float, int, int]:
+        """In the order of the question: fine-tuning, data, head."""
+        return self.seconds, self.rows, self.parameters
+
+
+@dataclass(frozen=True, kw_only=True)
+class HowLittle:
+    """The best of all choices on select, and the least that is as good."""
+
+    best: Choice
+    least: Choice
+    front: tuple[Choice, ...]
+
+    @property
+    def sentence(self) -> str:
+        least, best = self.least, self.best
+        enough = f"{least.stage:g} epochs of fine-tuning ({least.seconds:.0f} s)"
+        by = (
+            f"{100 * least.share:.0f} % of the data ({least.rows:,} windows) and {least.title} with "
+            f"{least.parameters:,} parameters"
+        )
+        if least.title == OWN:
+            by = f"{OWN}, without a head"
+        text = (
+            f"{_capital(enough)}, {by} are enough: {least.select:.4f} on select, within one standard error "
+            f"({best.error:.4f}) of the best, {best.select:.4f}"
+        )
+        if least is best:
+            text = f"Nothing less than the best is within one standard error ({best.error:.4f}) of it: {enough}, {by}"
+        else:
+            text += f" ({best.title}, {best.stage:g} epochs, {100 * best.share:.0f} % of the data)"
+        beside = "" if least is best else f", where the best has {best.report:.4f}"
+        return f"{text}; on report it scores {least.report:.4f} ({interval(least.interval)}){beside}."
+
+
+def study_answer(made: Made) -> Section:
+    verdict = decide(choices_of(made))
+    return Section(
+        study="answer",
+        title="How little is enough",
+        sentences=(verdict.sentence,),
+        tables=(_table(made, verdict),),
+        figures=(answer_figure(made, choices_of(made), verdict),),
+    )
+
+
+def decide(choices: Sequence[Choice]) -> HowLittle:
+    """All by select; what report says is only told."""
+    best = max(choices, key=lambda choice: (choice.select, tuple(-cost for cost in choice.costs)))
+    enough = [choice for choice in choices if choice.select >= best.select - best.error]
+    least = min(enough, key=lambda choice: (*choice.costs, -choice.select))
+    return HowLittle(best=best, least=least, front=tuple(find_front(choices)))
+
+
+def find_front(choices: Sequence[Choice]) -> Iterator[Choice]:
+    """Those that no other beats: as good, as cheap in all three, and better or cheaper in one."""
+    for choice in sorted(choices, key=lambda each: (*each.costs, -each.select)):
+        if not any(_beats(other, choice) for other in choices):
+            yield choice
+
+
+def _beats(one: Choice, other: Choice) -> bool:
+    ours, theirs = (-one.select, *one.costs), (-other.select, *other.costs)
+    return ours != theirs and all(our <= their for our, their in zip(ours, theirs, strict=True))
+
+
+def choices_of(made: Made) -> list[Choice]:
+    """Every head at every stage, on every share of the data that was tried; probes; the encoder itself."""
+    found = []
+    for stage, heads in made.heads.items():
+        probes = [entry for entry in made.probes[stage] if entry.title.startswith("probe")]
+        amounts = [entry for entry in made.amounts.get(stage, []) if entry.share < 1]
+        found += [_of_entry(made, entry) for entry in (*heads, *probes, *amounts)]
+        found += _of_encoder(made, stage)
+    return found
+
+
+def _of_entry(made: Made, entry: Entry) -> Choice:
+    return Choice(
+        stage=entry.stage,
+        seconds=made.stages[entry.stage].seconds,
+        share=entry.share,
+        rows=rows_of(made, entry),
+        title=_title(entry),
+        parameters=entry.parameters,
+        select=entry.select,
+        error=entry.error,
+        report=entry.report,
+        interval=entry.interval,
+    )
+
+
+def _title(entry: Entry) -> str:
+    if entry.title.startswith("probe"):
+        return f"a linear probe ({entry.title})"
+    return f"{entry.head.name} (winner of the search)" if entry.title.startswith("winner") else entry.title
+
+
+def _of_encoder(made: Made, stage: float) -> Iterator[Choice]:
+    """Its own answers, by the layer that was fine-tuned with it: no parameters beside it."""
+    choosers, saved = Choosers.of_folds(made.stores[stage], 1), made.stages[stage]
+    logits = choosers.encoder_logits()
+    if logits is None or saved.interval is None:
+        return
+    evaluation = made.task.evaluate(choosers.index, logits)
+    yield Choice(
+        stage=stage,
+        seconds=saved.seconds,
+        share=min(stage, 1.0),
+        rows=round(min(stage, 1.0) * train_split(made.stores[stage]).windows),
+        title=OWN,
+        parameters=0,
+        select=evaluation.score,
+        error=float(np.std(evaluation.draws(), ddof=1)),
+        report=saved.metrics["report"]["score"],
+        interval=saved.interval,
+    )
+
+
+def _capital(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
+def _table(made: Made, verdict: HowLittle) -> Table:
+    rows: list[tuple[Cell, ...]] = [
+        (
+            stage_name(choice.stage),
+            round(choice.seconds, 1),
+            choice.share,
+            choice.rows,
+            choice.title,
+            choice.parameters,
+            choice.select,
+            choice.report,
+            interval(choice.interval),
+            " and ".join(
+                word for word, one in (("best", verdict.best), ("least", verdict.least)) if one is choice
+            ),
+        )
+        for choice in verdict.front
+    ]
+    return Table(
+        name="answer",
+        title=f"{made.task.name}: the front of score against fine-tuning, data and parameters",
+        columns=(
+            TableColumn(name="epochs", form=Form.TEXT),
+            TableColumn(name="seconds of fine-tuning", form=Form.COUNT),
+            TableColumn(name="share of the data", form=Form.SHARE),
+            TableColumn(name="windows", form=Form.COUNT),
+            TableColumn(name="head", form=Form.TEXT),
+            TableColumn(name="parameters", form=Form.COUNT),
+            TableColumn(name="select"),
+            TableColumn(name="report"),
+            TableColumn(name="95 % interval", form=Form.TEXT),
+            TableColumn(name="", form=Form.TEXT),
+        ),
+        rows=tuple(rows),
+        note="Nothing tried is as good on select and cheaper in one of the three without being dearer in "
+        "another. The best is that of select; the least is the one within one standard error of it with the "
+        "least fine-tuning, of these with the fewest rows, of these with the fewest parameters. Rows are those that the head "
+        "learned from; the encoder's own are those of its fine-tuning.",
+    )

@@ -1,0 +1,91 @@
+"""Study 3: the best head by its share of the data, beside the encoder at that stage."""
+
+from collections.abc import Iterator
+
+from bv_search.encoder.stage import stage_name
+from bv_search.heads.config.adapters import AdapterHead
+from bv_search.scan.store_view import train_split
+from bv_search.study import published
+from bv_search.study.entry import Entry
+from bv_search.study.figures import data_figure
+from bv_search.study.made import Made
+from bv_search.study.section import Section
+from bv_search.study.table import Cell, Form, Table, TableColumn, interval
+
+PUBLISHED_STAGE, PUBLISHED_HEAD = 0.3, 386
+
+
+def study_data(made: Made) -> Section:
+    return Section(
+        study="data",
+        title="How many rows a head needs",
+        sentences=tuple(_sentences(made)),
+        tables=(_table(made),),
+        figures=(data_figure(made),),
+    )
+
+
+def rows_of(made: Made, entry: Entry) -> int:
+    """Windows of the training rows that it could learn from."""
+    return made.trained(entry).rows(train_split(made.stores[entry.stage]).windows)
+
+
+def _sentences(made: Made) -> Iterator[str]:
+    for stage, entries in made.amounts.items():
+        best = max(entries, key=lambda entry: entry.select)
+        enough = next(entry for entry in entries if entry.select >= best.select - best.error)
+        yield (
+            f"After {stage:g} epochs, {100 * enough.share:.0f} % of the data ({rows_of(made, enough):,} windows) "
+            f"bring {enough.head.name} within one standard error ({best.error:.4f}) of the best of its shares on "
+            f"select: {enough.report:.4f} on report, where its best share, {100 * best.share:.0f} %, "
+            f"has {best.report:.4f}."
+        )
+
+
+def _table(made: Made) -> Table:
+    beside = any(_published(made, entry) for entries in made.amounts.values() for entry in entries)
+    return Table(
+        name="data",
+        title=f"{made.task.name}: the best head of each stage by its share of the data",
+        columns=(
+            TableColumn(name="epochs", form=Form.TEXT),
+            TableColumn(name="head", form=Form.TEXT),
+            TableColumn(name="share of the data", form=Form.SHARE),
+            TableColumn(name="windows", form=Form.COUNT),
+            TableColumn(name="score"),
+            TableColumn(name="± seeds"),
+            TableColumn(name="95 % interval", form=Form.TEXT),
+            TableColumn(name="encoder"),
+            TableColumn(name="over the encoder", form=Form.DELTA),
+            *([TableColumn(name="EM"), TableColumn(name="published EM")] if beside else []),
+        ),
+        rows=tuple(_rows(made, beside=beside)),
+        note=f"The score is {made.task.metric} on report rows, the mean of {made.config.seeds} seeds. A share is "
+        "the first part of the training rows in the store's order, which is random.",
+    )
+
+
+def _rows(made: Made, *, beside: bool) -> Iterator[tuple[Cell, ...]]:
+    for stage, entries in made.amounts.items():
+        own = made.stages[stage].metrics.get("report", {}).get("score")
+        for entry in entries:
+            cells: tuple[Cell, ...] = (
+                stage_name(stage),
+                entry.head.name,
+                entry.share,
+                rows_of(made, entry),
+                entry.report,
+                entry.spread,
+                interval(entry.interval),
+                own,
+                None if own is None else entry.report - own,
+            )
+            yield (*cells, entry.metrics.get("exact"), _published(made, entry)) if beside else cells
+
+
+def _published(made: Made, entry: Entry) -> float | None:
+    head = entry.head
+    same = isinstance(head, AdapterHead) and head.size == PUBLISHED_HEAD and entry.stage == PUBLISHED_STAGE
+    if not same or made.task.name != "squad2-span" or not published.is_published(made.stores[entry.stage]):
+        return None
+    return published.SHARES.get(entry.share)
