@@ -4,8 +4,8 @@ import importlib
 import sys
 from argparse import ArgumentParser, Namespace
 
-from bv_search.command import Command, Progress, Result, main, positive_int
-from bv_search.precision import AUTO, PRECISIONS
+from bv_search.command import AUTO, Command, Progress, Result, main, positive_int
+from bv_search.precision import PRECISIONS
 
 EXAMPLES = """
   bv-search bench extract --encoder stages/squad/0.3 --data squad/    extraction against a bare forward loop

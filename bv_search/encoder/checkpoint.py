@@ -15,6 +15,7 @@ from transformers import (
     PreTrainedTokenizerBase,
 )
 
+from bv_search.command import AUTO
 from bv_search.encoder.encoder import Encoder
 from bv_search.encoder.identity import EncoderIdentity, identify, weights_files
 from bv_search.encoder.location import EncoderLocation, locate_encoder
@@ -34,7 +35,7 @@ from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Kind, Task
 
 
-def load_encoder(source: str | Path, *, task: Task | None = None, device: str = "auto") -> Encoder:
+def load_encoder(source: str | Path, *, task: Task | None = None, device: str = AUTO) -> Encoder:
     """An encoder to read hidden states from; unless it is a stage above 0, it predicts nothing itself."""
     found = locate_encoder(source)
     stage = read_stage(found.folder) if is_stage(found.folder) else None
@@ -142,7 +143,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def find_device(name: str) -> torch.device:
-    if name == "auto":
+    if name == AUTO:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)

@@ -68,13 +68,19 @@ def run(config: EnsembleConfig, progress: Progress) -> EnsembleResult:
     check_data(store, config.data)
     check_method(config.method, store.task.kind)
     with home.writing():
-        ballot = _Ballot.of(runs, store, limit=config.limit)
-        progress.say(f"ensemble: {len(ballot.candidates)} candidates, judged by {ballot.choosers}")
-        considered = choose(ballot.panel, config.method, progress.update)
-        result = _score(home, store, ballot, considered)
-        home.write_ensemble(result.to_json())
+        result = decide(runs, store, config, progress)
         home.journal.append({"event": "end", "seconds": {"ensemble": round(time.monotonic() - began, 3)}})
         return _mirror(result, progress) if config.mlflow else result
+
+
+def decide(runs: Sequence[Run], store: Store, config: EnsembleConfig, progress: Progress) -> EnsembleResult:
+    """The ensemble of runs on this store, into the first one, which its caller holds."""
+    home, ballot = runs[0], _Ballot.of(runs, store, limit=config.limit)
+    progress.say(f"ensemble: {len(ballot.candidates)} candidates, judged by {ballot.choosers}")
+    considered = choose(ballot.panel, config.method, progress.update)
+    result = _score(home, store, ballot, considered)
+    home.write_ensemble(result.to_json())
+    return result
 
 
 def _score(home: Run, store: Store, ballot: _Ballot, considered: Sequence[Selection]) -> EnsembleResult:

@@ -3,11 +3,11 @@
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
-from bv_search.command import Command, Progress, Result, main, positive_int
-from bv_search.extract.config import TOKENS, ExtractConfig
-from bv_search.precision import AUTO, PRECISIONS
+from bv_search.command import AUTO, Command, Progress, Result, main, positive_int
+from bv_search.extract.config import ExtractConfig
+from bv_search.precision import PRECISIONS
 from bv_search.store.dtype import STORED
-from bv_search.store.layout import FORMATS, LIMITS, MICRO_BATCH, BlockLimits
+from bv_search.store.layout import FORMATS, LIMITS, MICRO_BATCH, TOKENS, BlockLimits
 
 EXAMPLES = """
   bv-search extract --task mrpc --encoder stages/mrpc/0.3 --data glue/MRPC --out stores/mrpc

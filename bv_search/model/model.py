@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from bv_search.command import AUTO
 from bv_search.document import Range, Text
 from bv_search.encoder.encoder import Encoder
 from bv_search.errors import HeadError, OutputError
@@ -80,7 +81,7 @@ class Model:
         """Of the heads; the encoder's are not counted."""
         return count_all(self.heads)
 
-    def load_encoder(self, place: str | Path | None = None, *, device: str = "auto") -> Encoder:
+    def load_encoder(self, place: str | Path | None = None, *, device: str = AUTO) -> Encoder:
         encoder = self.encoder.load(place, device=device, do=NAME_ENCODER)
         self.channels.check(encoder)
         return encoder

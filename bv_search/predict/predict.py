@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bv_search.command import Progress
+from bv_search.command import AUTO, Progress
 from bv_search.errors import StoreError, UserError
 from bv_search.files import home_path, real_path
 from bv_search.model.answer import Answers, answer_rows, answer_store
@@ -30,7 +30,7 @@ class PredictConfig:
     encoder: str | None = None  # where the model's encoder is now
     out: str | None = None  # .json, .jsonl or .tsv; by default in the folder predictions of `place`
     overwrite: bool = False
-    device: str = "auto"
+    device: str = AUTO
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,7 @@ def _fed(config: PredictConfig, store: Store) -> Store:
 
 def _refuse_unused(config: PredictConfig, store: Store) -> None:
     for option, given in (("--encoder", config.encoder), ("--device", config.device)):
-        if given not in (None, "auto"):
+        if given not in (None, AUTO):
             raise UserError(
                 f"{option} would do nothing",
                 where=store.path,

@@ -62,7 +62,7 @@ class Chart:
 def drawing(
     title: str, height: float, panels: Sequence[float] = (1.0,), *, share: bool = True
 ) -> Iterator[Chart]:
-    """Panels stand above each other, and their heights relate as these numbers do; they share what is level."""
+    """Panels stand above each other, and their heights relate as these numbers do; a shared axis is level."""
     with mpl.rc_context(STYLE):
         chart = Chart(title, height, panels, share=share)
         yield chart

@@ -23,7 +23,7 @@ from bv_search.run.points import (
     study_params,
 )
 from bv_search.run.tracking import Tracking, connect, reaching
-from bv_search.run.trial import DONE, RUNNING, STOPPED, TrialRecord
+from bv_search.run.trial import DONE, FAILED, RUNNING, STOPPED, TrialRecord
 
 RUN_TAG, TRIAL_TAG, STATUS_TAG = "bv.run", "bv.trial", "bv.status"
 RUNG_TAG = "bv.rung"  # of a trial that no search proposed
@@ -248,7 +248,7 @@ class MlflowMirror:
         records = self._run.trials()
         values: dict[str, float | None] = {
             "trials": float(sum(record.is_searched for record in records)),
-            "failed": float(sum(record.status == "failed" for record in records)),
+            "failed": float(sum(record.status == FAILED for record in records)),
         }
         if self._run.study.baseline:
             values["encoder_score"] = self._run.study.baseline.get("report_score")

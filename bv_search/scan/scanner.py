@@ -7,11 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bv_search.command import AUTO
 from bv_search.heads.branches.product import product
 from bv_search.heads.config import HeadShape
 from bv_search.heads.copies import Copies, count_all, weights_bytes
 from bv_search.heads.inputs import Inputs, Standard, share_inputs
-from bv_search.precision import AUTO, FLOAT32, PrecisionChoice, choose_precision, dtype_of
+from bv_search.precision import FLOAT32, PrecisionChoice, choose_precision, dtype_of
 from bv_search.scan.batch import WantedStates
 from bv_search.scan.capacity import pack_capacity
 from bv_search.scan.checks import Check

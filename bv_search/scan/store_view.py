@@ -68,5 +68,5 @@ def head_shape(store: Store) -> HeadShape:
         width=width,
         outputs=store.task.outputs,
         per_token=store.task.kind is Kind.SPAN,
-        tokens=store.task.max_length if store.manifest.tokens == "all" else 1,
+        tokens=1 if store.manifest.one_token else store.task.max_length,
     )

@@ -18,7 +18,7 @@ import numpy as np
 from bv_search.errors import DataError
 from bv_search.files import digest_json
 from bv_search.store.dtype import narrow, stored_dtype, widen
-from bv_search.store.layout import seeded_order
+from bv_search.store.layout import ALL, FIRST, seeded_order
 from bv_search.store.manifest import EncoderEntry
 from bv_search.store.writer import SplitArrays, write_store
 from bv_search.tasks.classification import ClassificationTask, RegressionTask
@@ -80,7 +80,7 @@ def write_arrays(place: str | Path, hidden: Hidden, labels: Labels, **options: U
                 digest="none",
                 parameters=options.get("encoder_parameters", 0),
             ),
-            tokens="first" if one_token else "all",
+            tokens=FIRST if one_token else ALL,
             dtype=dtype,
             seed=seed,
             data=digest_json({"ids": [row.id for row in rows], "labels": [row.label for row in rows]}),

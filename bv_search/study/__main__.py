@@ -136,7 +136,7 @@ def run(args: Namespace, progress: Progress) -> Result:
 
 COMMAND = Command(
     name="study",
-    summary="How little fine-tuning, data and head is enough: the studies of the source work, on any encoder.",
+    summary="How little fine-tuning, data and head is enough: the source work's studies, on any encoder.",
     examples=EXAMPLES,
     add_arguments=add_arguments,
     run=run,

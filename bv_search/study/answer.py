@@ -1,4 +1,4 @@
-"""Study 8: how little is enough: the front of score against parameters, data and fine-tuning, and one sentence."""
+"""Study 8: the front of score against fine-tuning, data and parameters, and how little is enough."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from bv_search.study.entry import Entry
 from bv_search.study.figures import answer_figure
 from bv_search.study.made import Made
 from bv_search.study.section import Section
-from bv_search.study.table import Cell, Form, Table, TableColumn, interval
+from bv_search.study.table import Cell, Form, Table, TableColumn, epochs, interval
 
 OWN = "the encoder's own answers"
 
@@ -49,24 +49,28 @@ class HowLittle:
 
     @property
     def sentence(self) -> str:
+        """How little, how good that is, and how good more would be."""
         least, best = self.least, self.best
-        enough = f"{least.stage:g} epochs of fine-tuning ({least.seconds:.0f} s)"
-        by = (
-            f"{100 * least.share:.0f} % of the data ({least.rows:,} windows) and {least.title} with "
-            f"{least.parameters:,} parameters"
-        )
-        if least.title == OWN:
-            by = f"{OWN}, without a head"
-        text = (
-            f"{_capital(enough)}, {by} are enough: {least.select:.4f} on select, within one standard error "
-            f"({best.error:.4f}) of the best, {best.select:.4f}"
-        )
+        on_report = f"on report {least.report:.4f} ({interval(least.interval)})"
         if least is best:
-            text = f"Nothing less than the best is within one standard error ({best.error:.4f}) of it: {enough}, {by}"
-        else:
-            text += f" ({best.title}, {best.stage:g} epochs, {100 * best.share:.0f} % of the data)"
-        beside = "" if least is best else f", where the best has {best.report:.4f}"
-        return f"{text}; on report it scores {least.report:.4f} ({interval(least.interval)}){beside}."
+            beside = f"{least.select:.4f} on select, the best of all; nothing that costs less is within one"
+            return f"{_words(least)}: {beside} standard error ({best.error:.4f}) of it; {on_report}."
+        beside = f"{least.select:.4f} on select, within one standard error ({best.error:.4f}) of the best"
+        return (
+            f"{_words(least)} are enough: {beside}, {best.select:.4f}, which takes {_words(best, begins=False)}; "
+            f"{on_report}, where the best has {best.report:.4f}."
+        )
+
+
+def _words(choice: Choice, *, begins: bool = True) -> str:
+    """What it takes."""
+    tuned = f"{epochs(choice.stage)} of fine-tuning ({choice.seconds:.0f} s)"
+    if not choice.seconds:
+        tuned = f"{'No' if begins else 'no'} fine-tuning"
+    if choice.title == OWN:
+        return f"{tuned} and {OWN}"
+    data = f"{100 * choice.share:.0f} % of the data ({choice.rows:,} windows)"
+    return f"{tuned}, {data} and {choice.title} of {choice.parameters:,} parameters"
 
 
 def study_answer(made: Made) -> Section:
@@ -153,10 +157,6 @@ def _of_encoder(made: Made, stage: float) -> Iterator[Choice]:
     )
 
 
-def _capital(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
 def _table(made: Made, verdict: HowLittle) -> Table:
     rows: list[tuple[Cell, ...]] = [
         (
@@ -193,6 +193,6 @@ def _table(made: Made, verdict: HowLittle) -> Table:
         rows=tuple(rows),
         note="Nothing tried is as good on select and cheaper in one of the three without being dearer in "
         "another. The best is that of select; the least is the one within one standard error of it with the "
-        "least fine-tuning, of these with the fewest rows, of these with the fewest parameters. Rows are those that the head "
-        "learned from; the encoder's own are those of its fine-tuning.",
+        "least fine-tuning, of these with the fewest rows, of these with the fewest parameters. Windows are "
+        "those that the head learned from; the encoder's own are those of its fine-tuning.",
     )

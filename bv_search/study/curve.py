@@ -4,7 +4,7 @@ from bv_search.encoder.stage import Stage, stage_name
 from bv_search.study.figures import curve_figure
 from bv_search.study.made import Made
 from bv_search.study.section import Section
-from bv_search.study.table import Form, Table, TableColumn, interval
+from bv_search.study.table import Form, Table, TableColumn, epochs, interval
 
 
 def study_curve(made: Made) -> Section:
@@ -13,7 +13,7 @@ def study_curve(made: Made) -> Section:
     if best is not None:
         fraction, stage = best
         sentences = [
-            f"The encoder's own score is highest after {fraction:g} epochs: {_score(stage):.4f} "
+            f"The encoder's own score is highest after {epochs(fraction)}: {_score(stage):.4f} "
             f"({interval(stage.interval)}), after {stage.seconds:.0f} seconds of fine-tuning."
         ]
     figures = [figure] if (figure := curve_figure(made)) else []

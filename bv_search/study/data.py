@@ -10,7 +10,7 @@ from bv_search.study.entry import Entry
 from bv_search.study.figures import data_figure
 from bv_search.study.made import Made
 from bv_search.study.section import Section
-from bv_search.study.table import Cell, Form, Table, TableColumn, interval
+from bv_search.study.table import Cell, Form, Table, TableColumn, epochs, interval
 
 PUBLISHED_STAGE, PUBLISHED_HEAD = 0.3, 386
 
@@ -35,7 +35,7 @@ def _sentences(made: Made) -> Iterator[str]:
         best = max(entries, key=lambda entry: entry.select)
         enough = next(entry for entry in entries if entry.select >= best.select - best.error)
         yield (
-            f"After {stage:g} epochs, {100 * enough.share:.0f} % of the data ({rows_of(made, enough):,} windows) "
+            f"After {epochs(stage)}, {100 * enough.share:.0f} % of the data ({rows_of(made, enough):,} windows) "
             f"bring {enough.head.name} within one standard error ({best.error:.4f}) of the best of its shares on "
             f"select: {enough.report:.4f} on report, where its best share, {100 * best.share:.0f} %, "
             f"has {best.report:.4f}."

@@ -20,7 +20,7 @@ from bv_search.study.judged import Judged
 from bv_search.study.made import Made
 from bv_search.study.section import Section
 from bv_search.study.steps import GRID, SEARCH
-from bv_search.study.table import Cell, Form, Table, TableColumn, interval
+from bv_search.study.table import Cell, Form, Table, TableColumn, epochs, interval
 from bv_search.tasks.evaluation import Delta, Evaluation, difference
 from bv_search.tasks.votes import Votes, loss_of
 
@@ -194,8 +194,8 @@ def _sentences(made: Made, capped: Sequence[Capped]) -> Iterator[str]:
         yield "No stage was fine-tuned, so there is no encoder to combine heads with."
     for each in capped:
         yield (
-            f"After {each.stage:g} epochs the best ensemble with heads of at most {made.config.cap:g} % of the "
-            f"encoder's parameters scores {each.evaluation.score:.4f}: "
+            f"After {epochs(each.stage)} the best ensemble with heads of at most {made.config.cap:g} % of "
+            f"the encoder's parameters scores {each.evaluation.score:.4f}: "
             f"{each.over_encoder.beside('the encoder')}, {each.over_encoder}, and "
             f"{each.over_head.beside('the best head')}, {each.over_head}."
         )
@@ -233,8 +233,8 @@ def _pair_table(made: Made, pairs: Sequence[Pair]) -> Table:
             )
             for pair in pairs
         ),
-        note="Of probabilities; of spans, of start and end separately. Heads have their first seed. The weight "
-        "is that of the least loss on select; scores are of report.",
+        note="Of probabilities; of spans, of start and end separately. Heads have their first seed. The "
+        "weight is that of the least loss on select; scores are of report.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Study 7: which rows models get wrong, and those that only the head or only the encoder gets right, to read."""
+"""Study 7: which rows models get wrong, and to read, those that only head or encoder gets right."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from bv_search.study.figures import errors_figure
 from bv_search.study.judged import Judged
 from bv_search.study.made import Made
 from bv_search.study.section import Reading, Section
-from bv_search.study.table import Cell, Form, Table, TableColumn
+from bv_search.study.table import Cell, Form, Table, TableColumn, epochs
 from bv_search.tasks.classification import ClassificationTask
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.evaluation import Evaluation
@@ -133,7 +133,7 @@ def _sentences(found: Sequence[StageErrors]) -> Iterator[str]:
     for each in found:
         alone, lost = _only(each, HEAD, ENCODER), _only(each, ENCODER, HEAD)
         yield (
-            f"After {each.stage:g} epochs the head alone is right on {alone.sum():,} rows, the encoder alone "
+            f"After {epochs(each.stage)} the head alone is right on {alone.sum():,} rows, the encoder alone "
             f"on {lost.sum():,}, of {len(alone):,}."
         )
 
@@ -283,7 +283,7 @@ def _readings(of: StageErrors) -> Iterator[Reading]:
             row = of.rows[number]
             texts = (text for text in (row.text_a, row.text_b) if text)
             yield Reading(
-                title=f"After {of.stage:g} epochs, {title}",
+                title=f"After {epochs(of.stage)}, {title}",
                 texts=tuple(text[:LONGEST] for text in texts),
                 truth=_truth(of, row),
                 head=said[HEAD](row),

@@ -1,4 +1,4 @@
-"""Heads of one stage on the hidden states of another: scores that no run holds, kept in a file of their own."""
+"""Heads of one stage on the hidden states of another: scores that no run holds, in files of their own."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

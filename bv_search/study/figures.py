@@ -14,6 +14,7 @@ from bv_search.report.chart import BLUE, BROWN, COLOURS, GREEN, GREY, MARKERS, O
 from bv_search.report.charts import thousands
 from bv_search.study.made import Made
 from bv_search.study.section import StudyFigure
+from bv_search.study.table import epochs
 
 if TYPE_CHECKING:  # studies import their figures
     from bv_search.study.answer import Choice, HowLittle
@@ -57,7 +58,7 @@ def heads_figure(made: Made) -> StudyFigure:
                 if entry.interval is not None:
                     axes.plot(entry.interval, [place] * 2, color=colour, linewidth=1.8, alpha=0.5)
                 axes.plot(entry.report, place, MARKERS[number % len(MARKERS)], color=colour, markersize=5)
-            label = f"{stage:g} epochs"
+            label = epochs(stage)
             axes.plot([], [], MARKERS[number % len(MARKERS)], color=colour, markersize=5, label=label)
         axes.set_yticks(range(len(titles)), titles)
         axes.set_ylim(len(titles) - 0.5, -0.5)
@@ -90,7 +91,9 @@ def data_figure(made: Made) -> StudyFigure:
         axes.set_ylabel(f"{made.task.metric} on report")
         axes.grid(axis="both")
         chart.figure.legend(loc="outside upper center", ncols=6, fontsize=9, title="epochs of fine-tuning")
-    caption = "The best head of each stage; bands are one standard deviation between seeds, dotted lines the encoder there."
+    caption = (
+        "The best head of each stage; bands: one standard deviation of seeds, dotted: the encoder there."
+    )
     return StudyFigure(name="data", svg=chart.svg, caption=caption)
 
 
@@ -166,7 +169,9 @@ def errors_figure(made: Made, found: Sequence[StageErrors]) -> StudyFigure:
         axes.set_ylabel("rows of report")
         axes.grid(axis="y")
         chart.figure.legend(loc="outside upper center", ncols=2, fontsize=9)
-    caption = "Rows of report that the best head of a stage gets right and the encoder does not, and the other way round."
+    caption = (
+        "Rows of report that the best head of a stage gets right and the encoder wrong, and the other way."
+    )
     return StudyFigure(name="errors", svg=chart.svg, caption=caption)
 
 

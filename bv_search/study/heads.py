@@ -10,7 +10,7 @@ from bv_search.study.figures import heads_figure
 from bv_search.study.judged import Judged
 from bv_search.study.made import Made
 from bv_search.study.section import Section
-from bv_search.study.table import Cell, Form, Table, TableColumn, interval
+from bv_search.study.table import Cell, Form, Table, TableColumn, epochs, interval
 from bv_search.tasks.evaluation import Delta
 from bv_search.tasks.task import Kind
 
@@ -44,7 +44,7 @@ def best_probe(made: Made, stage: float) -> list[Entry]:
 def _sentences(made: Made, over: dict[Entry, Delta | None]) -> Iterator[str]:
     for stage, best in made.best.items():
         size = f"{best.parameters:,} parameters"
-        text = f"After {stage:g} epochs the best head on select, {_called(best)} with {size}"
+        text = f"After {epochs(stage)} the best head on select, {_called(best)} with {size}"
         delta, probe = over[best], best_probe(made, stage)
         beside = "" if delta is None else f", {delta.beside('the encoder')}: {delta}"
         text += f", scores {best.report:.4f}{beside}."

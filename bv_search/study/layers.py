@@ -14,7 +14,7 @@ from bv_search.study.figures import layers_figure
 from bv_search.study.made import Made
 from bv_search.study.section import Section
 from bv_search.study.steps import GRID
-from bv_search.study.table import Form, Table, TableColumn
+from bv_search.study.table import Form, Table, TableColumn, epochs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +86,7 @@ def _sentences(found: list[StageLayers]) -> Iterator[str]:
         score = max(score for score in each.probes if score is not None)
         together = "" if each.together is None else f", one on all layers {each.together:.4f}"
         yield (
-            f"After {each.stage:g} epochs the best layer by a linear probe is {best}: {score:.4f}{together}."
+            f"After {epochs(each.stage)} the best layer by a linear probe is {best}: {score:.4f}{together}."
         )
 
 

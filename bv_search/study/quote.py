@@ -4,7 +4,7 @@ What no rate says in advance is how soon heads have learned: SEARCHED and LEARNE
 of this project had on MRPC, RTE, SST-2 and STS-B.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -84,13 +84,22 @@ class Quote:
         }
 
     def __str__(self) -> str:
-        width = max((len(step.name) for step in self.steps), default=0)
+        shown = list(_together(self.steps))
+        width = max((len(step.name) for step in shown), default=0)
         lines = [
-            f"  {step.name:{width}}  {seconds(step.seconds):>9}  {size(step.bytes):>10}"
-            for step in self.steps
+            f"  {step.name:{width}}  {seconds(step.seconds):>9}  {size(step.bytes):>10}" for step in shown
         ]
         total = f"in all: {seconds(self.seconds)}, {size(self.bytes)}"
         return "\n".join([f"{len(self.steps)} steps to do, {self.done} done:", *lines, total])
+
+
+def _together(steps: Sequence[StepQuote]) -> Iterator[StepQuote]:
+    """Exchanges, which are many and small, as one."""
+    small = [step for step in steps if step.name.startswith(EXCHANGE)]
+    yield from (step for step in steps if step not in small)
+    if small:
+        spent, taken = sum(step.seconds for step in small), sum(step.bytes for step in small)
+        yield StepQuote(name=f"{len(small)} × {EXCHANGE}", seconds=spent, bytes=taken)
 
 
 def take_quote(config: StudiesConfig, progress: Progress) -> Quote:

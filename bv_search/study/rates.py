@@ -10,13 +10,13 @@ from pathlib import Path
 import pyarrow as pa
 import torch
 
-from bv_search.command import Progress
+from bv_search.command import AUTO, Progress
 from bv_search.encoder.checkpoint import find_device, load_encoder, load_untrained
 from bv_search.encoder.encoder import Encoder
 from bv_search.encoder.location import locate_encoder
 from bv_search.encoder.training import TrainingSettings, train
 from bv_search.heads.config import HeadShape
-from bv_search.precision import AUTO, BFLOAT16, choose_precision
+from bv_search.precision import BFLOAT16, choose_precision
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.recompute import rate_of

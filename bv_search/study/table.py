@@ -103,6 +103,10 @@ def seconds(value: float) -> str:
     return f"{value / 60:.1f} min" if value < 7200 else f"{value / 3600:.1f} h"
 
 
+def epochs(value: float) -> str:
+    return f"{value:g} epoch{'' if value == 1 else 's'}"
+
+
 def size(value: float) -> str:
     """Bytes."""
     for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):

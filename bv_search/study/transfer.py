@@ -10,7 +10,7 @@ from bv_search.study.exchange import ExchangedScore, read_exchange
 from bv_search.study.figures import transfer_figure
 from bv_search.study.made import Made
 from bv_search.study.section import Section
-from bv_search.study.table import Cell, Form, Table, TableColumn
+from bv_search.study.table import Cell, Form, Table, TableColumn, epochs
 
 Matrix = dict[tuple[float, float], float]
 """The score of a stage's best head, by the stage that it learned on and the one whose states it reads."""
@@ -52,8 +52,8 @@ def _sentences(matrix: Matrix, stages: list[float]) -> Iterator[str]:
             continue
         best, learned = max(others)
         yield (
-            f"On the states after {scored:g} epochs the head of {scored:g} epochs scores "
-            f"{matrix[scored, scored]:.4f}, the best of the other stages, that of {learned:g}, {best:.4f}."
+            f"On the hidden states after {epochs(scored)} the head that learned on them scores "
+            f"{matrix[scored, scored]:.4f}, the best that learned on others, after {epochs(learned)}, {best:.4f}."
         )
 
 

@@ -7,11 +7,11 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from math import inf, isfinite
 from pathlib import Path
 
-from bv_search.command import Command, Progress, Result, fraction, main, positive_int, size
+from bv_search.command import AUTO, Command, Progress, Result, fraction, main, positive_int, size
 from bv_search.errors import UserError
 from bv_search.precision import PRECISIONS
 from bv_search.run.study import OBJECTIVES
-from bv_search.source import AUTO, SOURCES
+from bv_search.source import SOURCES
 from bv_search.tune.config import (
     DEFAULT_SCHEDULER,
     DEFAULT_SEARCHER,

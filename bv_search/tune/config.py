@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bv_search.source import AUTO
+from bv_search.command import AUTO
 
 SCHEDULERS = ("asha", "none")
 

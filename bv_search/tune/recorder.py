@@ -13,15 +13,16 @@ from bv_search.heads.folder import write_head
 from bv_search.run.folder import STATES, Run, check_file
 from bv_search.run.journal import Event
 from bv_search.run.mlflow import MlflowMirror
-from bv_search.run.predictions import write_predictions
+from bv_search.run.predictions import predictions_file, write_predictions
 from bv_search.run.trial import BAGGED, DONE, FAILED, SINGLE, encore_name
 from bv_search.scan.outcome import Diverged, Final, FinalistResult, Finished, RoleAnswers, SegmentResult
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
+from bv_search.tasks.row import Role
 from bv_search.tune.packing import Order
 from bv_search.tune.resume import ROUND, Past
 
-SELECT, TRAIN, REPORT = "select.parquet", "train.parquet", "report.parquet"  # of train out of fold
+SELECT, TRAIN, REPORT = map(predictions_file, (Role.SELECT, Role.TRAIN, Role.REPORT))
 DIGITS = 6  # of a score that is drawn
 MIRROR_SECONDS = 5.0
 LONGEST_SECONDS = 300.0  # between tries, while MLflow cannot be reached

@@ -10,13 +10,15 @@ from importlib import import_module
 from threading import Thread, get_native_id
 
 from bv_search.cluster import machines, ray_session
-from bv_search.command import Progress
+from bv_search.command import AUTO, Progress
+from bv_search.ensemble import ensemble
+from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.errors import EncoderError
 from bv_search.files import absolute
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.mlflow import MlflowMirror
-from bv_search.source import AUTO, STORE
+from bv_search.source import STORE
 from bv_search.source.choice import SourceChoice, compare_sources
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
@@ -47,6 +49,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
         past = read_past(study.run.events())
         if (ending := _ending(study, past)) is not None:
             progress.say(ending)
+            _combine(study, progress)
             mirror = connect()
             mirror.close()
             _tell_of_trouble(mirror, progress)
@@ -67,6 +70,8 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             _import_aside()
             session.run()
             memory = {"peak_scan_worker": workers.peak_memory()}
+        _combine(study, progress)
+        times.note("ensemble")
         _register(study.run, mirror, progress)
         times.note("register")
         recorder.ended(times.spent(workers.busy()), memory, session.why)
@@ -166,10 +171,17 @@ def _tell_of_trouble(mirror: MlflowMirror, progress: Progress) -> None:
         progress.say(f"not all is in MLflow, until the next command on this run: {mirror.trouble}")
 
 
+def _combine(study: OpenStudy, progress: Progress) -> None:
+    """The top of the ladder: chosen once, and again where heads were added since."""
+    run = study.run
+    if best(run.trials()) and (run.ensemble() is None or run.unconsidered() is not None):
+        ensemble.decide([run], study.store, EnsembleConfig(runs=(str(run.path),)), progress)
+
+
 def _register(run: Run, mirror: MlflowMirror, progress: Progress) -> None:
-    """The best head as a servable model; a failure is told, and costs the run nothing."""
+    """What the run answers with, as a servable model; a failure is told, and costs the run nothing."""
     from bv_search.model.loading import open_model
     from bv_search.model.registry import register  # with torch, which the search itself does without
 
-    if best(run.trials()) and register(open_model(run.path, member="best"), mirror) is None:
-        progress.say(f"the best head is not registered in MLflow: {mirror.trouble}")
+    if best(run.trials()) and register(open_model(run.path), mirror) is None:
+        progress.say(f"the model is not registered in MLflow: {mirror.trouble}")

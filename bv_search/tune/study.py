@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from bv_search.command import AUTO
 from bv_search.errors import RunError, SpaceError, StoreError, UnknownName, UserError
 from bv_search.files import absolute
 from bv_search.heads.config import check_fit
@@ -16,7 +17,7 @@ from bv_search.run.study import FRONT, OBJECTIVES, SCORE, Study
 from bv_search.scan.folds import Folds
 from bv_search.scan.ladder import LadderRung, rungs_of
 from bv_search.scan.store_view import count_rows, head_shape
-from bv_search.source import AUTO, SOURCES
+from bv_search.source import SOURCES
 from bv_search.source.choice import SourceChoice, choose_source
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store

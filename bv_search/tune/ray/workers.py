@@ -12,8 +12,9 @@ import ray
 from ray.exceptions import OutOfMemoryError, RayActorError, RayError, RayTaskError
 
 from bv_search.cluster import machines
+from bv_search.command import AUTO
 from bv_search.errors import BvError, EncoderError, OutputError, StoreError
-from bv_search.precision import AUTO, FLOAT32, PrecisionChoice
+from bv_search.precision import FLOAT32, PrecisionChoice
 from bv_search.scan.outcome import Finalist, Start
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.choice import Rates
