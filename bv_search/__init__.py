@@ -24,6 +24,7 @@ for _verb in (
     "pipeline",
     "predict",
     "report",
+    "study",
     "tune",
     "verify",
 ):
@@ -38,9 +39,11 @@ from bv_search.api.verbs import (  # noqa: E402
     finetune,
     pipeline,
     predict,
+    quote,
     report,
     rerun,
     resume,
+    study,
     tune,
     verify,
 )
@@ -99,9 +102,11 @@ __all__ = [
     "finetune",
     "pipeline",
     "predict",
+    "quote",
     "report",
     "rerun",
     "resume",
+    "study",
     "tune",
     "verify",
 ]

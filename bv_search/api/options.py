@@ -101,6 +101,20 @@ class EnsembleOptions(TypedDict, total=False):
     mlflow: bool
 
 
+class StudyOptions(TypedDict, total=False):
+    """Of `StudiesConfig`."""
+
+    stages: tuple[float, ...]
+    fractions: tuple[float, ...]
+    heads: Place | Mapping[str, Any]
+    space: Place | Mapping[str, Any]
+    trials: int | None
+    seeds: int
+    cap: float
+    only: tuple[str, ...]
+    keep_stores: bool
+
+
 class PipelineOptions(TypedDict, total=False):
     """Of `PipelineConfig`."""
 

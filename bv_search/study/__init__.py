@@ -8,7 +8,7 @@ quote.py       what the steps will take: seconds and bytes
 work.py        one step after the other; what is done already is not done again
 exchange.py    heads of one stage on the hidden states of another: the only scores that no run holds
 entry.py       a model at a stage: the mean over its seeds
-made.py        what the steps have left: stages, stores, runs
+folder.py      what the steps have left: stages, stores, runs
 table.py       a table as Markdown, CSV and LaTeX
 published.py   the source work's own figures
 section.py     what a study comes to: sentences, tables, figures

@@ -11,15 +11,15 @@ from bv_search.scan.store_view import train_split
 from bv_search.study.data import rows_of
 from bv_search.study.entry import Entry
 from bv_search.study.figures import answer_figure
-from bv_search.study.made import Made
+from bv_search.study.folder import StudyFolder
 from bv_search.study.section import Section
-from bv_search.study.table import Cell, Form, Table, TableColumn, epochs, interval
+from bv_search.study.table import Cell, Form, StudyTable, TableColumn, epochs, interval
 
 OWN = "the encoder's own answers"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Choice:
+class Offer:
     """What one can settle for: so much fine-tuning, so many rows, such a head."""
 
     stage: float  # epochs
@@ -41,11 +41,11 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class HowLittle:
-    """The best of all choices on select, and the least that is as good."""
+    """The best of all offers on select, and the least that is as good."""
 
-    best: Choice
-    least: Choice
-    front: tuple[Choice, ...]
+    best: Offer
+    least: Offer
+    front: tuple[Offer, ...]
 
     @property
     def sentence(self) -> str:
@@ -56,55 +56,56 @@ class HowLittle:
             beside = f"{least.select:.4f} on select, the best of all; nothing that costs less is within one"
             return f"{_words(least)}: {beside} standard error ({best.error:.4f}) of it; {on_report}."
         beside = f"{least.select:.4f} on select, within one standard error ({best.error:.4f}) of the best"
+        more = _words(best, begins=False)
         return (
-            f"{_words(least)} are enough: {beside}, {best.select:.4f}, which takes {_words(best, begins=False)}; "
+            f"{_words(least)} are enough: {beside}, {best.select:.4f}, which takes {more}; "
             f"{on_report}, where the best has {best.report:.4f}."
         )
 
 
-def _words(choice: Choice, *, begins: bool = True) -> str:
+def _words(offer: Offer, *, begins: bool = True) -> str:
     """What it takes."""
-    tuned = f"{epochs(choice.stage)} of fine-tuning ({choice.seconds:.0f} s)"
-    if not choice.seconds:
+    tuned = f"{epochs(offer.stage)} of fine-tuning ({offer.seconds:.0f} s)"
+    if not offer.seconds:
         tuned = f"{'No' if begins else 'no'} fine-tuning"
-    if choice.title == OWN:
+    if offer.title == OWN:
         return f"{tuned} and {OWN}"
-    data = f"{100 * choice.share:.0f} % of the data ({choice.rows:,} windows)"
-    return f"{tuned}, {data} and {choice.title} of {choice.parameters:,} parameters"
+    data = f"{100 * offer.share:.0f} % of the data ({offer.rows:,} windows)"
+    return f"{tuned}, {data} and {offer.title} of {offer.parameters:,} parameters"
 
 
-def study_answer(made: Made) -> Section:
-    verdict = decide(choices_of(made))
+def study_answer(made: StudyFolder) -> Section:
+    verdict = decide(offers_of(made))
     return Section(
         study="answer",
         title="How little is enough",
         sentences=(verdict.sentence,),
         tables=(_table(made, verdict),),
-        figures=(answer_figure(made, choices_of(made), verdict),),
+        figures=(answer_figure(made, offers_of(made), verdict),),
     )
 
 
-def decide(choices: Sequence[Choice]) -> HowLittle:
+def decide(offers: Sequence[Offer]) -> HowLittle:
     """All by select; what report says is only told."""
-    best = max(choices, key=lambda choice: (choice.select, tuple(-cost for cost in choice.costs)))
-    enough = [choice for choice in choices if choice.select >= best.select - best.error]
-    least = min(enough, key=lambda choice: (*choice.costs, -choice.select))
-    return HowLittle(best=best, least=least, front=tuple(find_front(choices)))
+    best = max(offers, key=lambda offer: (offer.select, tuple(-cost for cost in offer.costs)))
+    enough = [offer for offer in offers if offer.select >= best.select - best.error]
+    least = min(enough, key=lambda offer: (*offer.costs, -offer.select))
+    return HowLittle(best=best, least=least, front=tuple(find_front(offers)))
 
 
-def find_front(choices: Sequence[Choice]) -> Iterator[Choice]:
+def find_front(offers: Sequence[Offer]) -> Iterator[Offer]:
     """Those that no other beats: as good, as cheap in all three, and better or cheaper in one."""
-    for choice in sorted(choices, key=lambda each: (*each.costs, -each.select)):
-        if not any(_beats(other, choice) for other in choices):
-            yield choice
+    for offer in sorted(offers, key=lambda each: (*each.costs, -each.select)):
+        if not any(_beats(other, offer) for other in offers):
+            yield offer
 
 
-def _beats(one: Choice, other: Choice) -> bool:
+def _beats(one: Offer, other: Offer) -> bool:
     ours, theirs = (-one.select, *one.costs), (-other.select, *other.costs)
     return ours != theirs and all(our <= their for our, their in zip(ours, theirs, strict=True))
 
 
-def choices_of(made: Made) -> list[Choice]:
+def offers_of(made: StudyFolder) -> list[Offer]:
     """Every head at every stage, on every share of the data that was tried; probes; the encoder itself."""
     found = []
     for stage, heads in made.heads.items():
@@ -115,8 +116,8 @@ def choices_of(made: Made) -> list[Choice]:
     return found
 
 
-def _of_entry(made: Made, entry: Entry) -> Choice:
-    return Choice(
+def _of_entry(made: StudyFolder, entry: Entry) -> Offer:
+    return Offer(
         stage=entry.stage,
         seconds=made.stages[entry.stage].seconds,
         share=entry.share,
@@ -136,14 +137,14 @@ def _title(entry: Entry) -> str:
     return f"{entry.head.name} (winner of the search)" if entry.title.startswith("winner") else entry.title
 
 
-def _of_encoder(made: Made, stage: float) -> Iterator[Choice]:
+def _of_encoder(made: StudyFolder, stage: float) -> Iterator[Offer]:
     """Its own answers, by the layer that was fine-tuned with it: no parameters beside it."""
     choosers, saved = Choosers.of_folds(made.stores[stage], 1), made.stages[stage]
     logits = choosers.encoder_logits()
     if logits is None or saved.interval is None:
         return
     evaluation = made.task.evaluate(choosers.index, logits)
-    yield Choice(
+    yield Offer(
         stage=stage,
         seconds=saved.seconds,
         share=min(stage, 1.0),
@@ -157,25 +158,25 @@ def _of_encoder(made: Made, stage: float) -> Iterator[Choice]:
     )
 
 
-def _table(made: Made, verdict: HowLittle) -> Table:
+def _table(made: StudyFolder, verdict: HowLittle) -> StudyTable:
     rows: list[tuple[Cell, ...]] = [
         (
-            stage_name(choice.stage),
-            round(choice.seconds, 1),
-            choice.share,
-            choice.rows,
-            choice.title,
-            choice.parameters,
-            choice.select,
-            choice.report,
-            interval(choice.interval),
+            stage_name(offer.stage),
+            round(offer.seconds, 1),
+            offer.share,
+            offer.rows,
+            offer.title,
+            offer.parameters,
+            offer.select,
+            offer.report,
+            interval(offer.interval),
             " and ".join(
-                word for word, one in (("best", verdict.best), ("least", verdict.least)) if one is choice
+                word for word, one in (("best", verdict.best), ("least", verdict.least)) if one is offer
             ),
         )
-        for choice in verdict.front
+        for offer in verdict.front
     ]
-    return Table(
+    return StudyTable(
         name="answer",
         title=f"{made.task.name}: the front of score against fine-tuning, data and parameters",
         columns=(

@@ -2,12 +2,12 @@
 
 from bv_search.encoder.stage import Stage, stage_name
 from bv_search.study.figures import curve_figure
-from bv_search.study.made import Made
+from bv_search.study.folder import StudyFolder
 from bv_search.study.section import Section
-from bv_search.study.table import Form, Table, TableColumn, epochs, interval
+from bv_search.study.table import Form, StudyTable, TableColumn, epochs, interval
 
 
-def study_curve(made: Made) -> Section:
+def study_curve(made: StudyFolder) -> Section:
     table, best = curve_table(made), _best(made)
     sentences = ["No stage was fine-tuned, so the encoder has no answers of its own."]
     if best is not None:
@@ -26,10 +26,10 @@ def study_curve(made: Made) -> Section:
     )
 
 
-def curve_table(made: Made) -> Table:
+def curve_table(made: StudyFolder) -> StudyTable:
     scored = [stage for stage in made.stages.values() if stage.metrics]
     names = [name for name in (scored[0].metrics["report"] if scored else {}) if name != "score"]
-    return Table(
+    return StudyTable(
         name="curve",
         title=f"{made.task.name}: the encoder's own answers after so many epochs of fine-tuning",
         columns=(
@@ -51,11 +51,11 @@ def curve_table(made: Made) -> Table:
             )
             for fraction, stage in made.stages.items()
         ),
-        note=f"The score is {made.task.metric} on report rows. Seconds are of training, evaluation not counted.",
+        note=f"The score is {made.task.metric} on report rows. Seconds are of training alone.",
     )
 
 
-def _best(made: Made) -> tuple[float, Stage] | None:
+def _best(made: StudyFolder) -> tuple[float, Stage] | None:
     scored = [(fraction, stage) for fraction, stage in made.stages.items() if stage.metrics]
     return max(scored, key=lambda each: _score(each[1]), default=None)
 

@@ -8,14 +8,14 @@ from bv_search.scan.store_view import train_split
 from bv_search.study import published
 from bv_search.study.entry import Entry
 from bv_search.study.figures import data_figure
-from bv_search.study.made import Made
+from bv_search.study.folder import StudyFolder
 from bv_search.study.section import Section
-from bv_search.study.table import Cell, Form, Table, TableColumn, epochs, interval
+from bv_search.study.table import Cell, Form, StudyTable, TableColumn, epochs, interval
 
 PUBLISHED_STAGE, PUBLISHED_HEAD = 0.3, 386
 
 
-def study_data(made: Made) -> Section:
+def study_data(made: StudyFolder) -> Section:
     return Section(
         study="data",
         title="How many rows a head needs",
@@ -25,26 +25,28 @@ def study_data(made: Made) -> Section:
     )
 
 
-def rows_of(made: Made, entry: Entry) -> int:
+def rows_of(made: StudyFolder, entry: Entry) -> int:
     """Windows of the training rows that it could learn from."""
     return made.trained(entry).rows(train_split(made.stores[entry.stage]).windows)
 
 
-def _sentences(made: Made) -> Iterator[str]:
+def _sentences(made: StudyFolder) -> Iterator[str]:
     for stage, entries in made.amounts.items():
         best = max(entries, key=lambda entry: entry.select)
         enough = next(entry for entry in entries if entry.select >= best.select - best.error)
+        share = f"{100 * enough.share:.0f} % of the data ({rows_of(made, enough):,} windows)"
+        beside = (
+            "its best share, too" if enough is best else f"{100 * best.share:.0f} % gives {best.report:.4f}"
+        )
         yield (
-            f"After {epochs(stage)}, {100 * enough.share:.0f} % of the data ({rows_of(made, enough):,} windows) "
-            f"bring {enough.head.name} within one standard error ({best.error:.4f}) of the best of its shares on "
-            f"select: {enough.report:.4f} on report, where its best share, {100 * best.share:.0f} %, "
-            f"has {best.report:.4f}."
+            f"After {epochs(stage)}, {share} brings {enough.head.name} within one standard error "
+            f"({best.error:.4f}) of its best on select: {enough.report:.4f} on report; {beside}."
         )
 
 
-def _table(made: Made) -> Table:
+def _table(made: StudyFolder) -> StudyTable:
     beside = any(_published(made, entry) for entries in made.amounts.values() for entry in entries)
-    return Table(
+    return StudyTable(
         name="data",
         title=f"{made.task.name}: the best head of each stage by its share of the data",
         columns=(
@@ -60,12 +62,12 @@ def _table(made: Made) -> Table:
             *([TableColumn(name="EM"), TableColumn(name="published EM")] if beside else []),
         ),
         rows=tuple(_rows(made, beside=beside)),
-        note=f"The score is {made.task.metric} on report rows, the mean of {made.config.seeds} seeds. A share is "
-        "the first part of the training rows in the store's order, which is random.",
+        note=f"The score is {made.task.metric} on report rows, the mean of {made.config.seeds} seeds. A "
+        "share is the first part of the training rows in the store's order, which is random.",
     )
 
 
-def _rows(made: Made, *, beside: bool) -> Iterator[tuple[Cell, ...]]:
+def _rows(made: StudyFolder, *, beside: bool) -> Iterator[tuple[Cell, ...]]:
     for stage, entries in made.amounts.items():
         own = made.stages[stage].metrics.get("report", {}).get("score")
         for entry in entries:
@@ -83,7 +85,7 @@ def _rows(made: Made, *, beside: bool) -> Iterator[tuple[Cell, ...]]:
             yield (*cells, entry.metrics.get("exact"), _published(made, entry)) if beside else cells
 
 
-def _published(made: Made, entry: Entry) -> float | None:
+def _published(made: StudyFolder, entry: Entry) -> float | None:
     head = entry.head
     same = isinstance(head, AdapterHead) and head.size == PUBLISHED_HEAD and entry.stage == PUBLISHED_STAGE
     if not same or made.task.name != "squad2-span" or not published.is_published(made.stores[entry.stage]):

@@ -16,11 +16,11 @@ from bv_search.run.trial import TrialRecord
 from bv_search.study import published
 from bv_search.study.entry import Entry
 from bv_search.study.figures import ensembles_figure
+from bv_search.study.folder import StudyFolder
 from bv_search.study.judged import Judged
-from bv_search.study.made import Made
 from bv_search.study.section import Section
 from bv_search.study.steps import GRID, SEARCH
-from bv_search.study.table import Cell, Form, Table, TableColumn, epochs, interval
+from bv_search.study.table import Cell, Form, StudyTable, TableColumn, epochs, interval
 from bv_search.tasks.evaluation import Delta, Evaluation, difference
 from bv_search.tasks.votes import Votes, loss_of
 
@@ -59,7 +59,7 @@ class Capped:
 class _Stage:
     """What a stage's store says of rows, and its encoder."""
 
-    made: Made
+    made: StudyFolder
     stage: float
 
     @cached_property
@@ -75,7 +75,7 @@ class _Stage:
         return self.choosers.encoder_logits()
 
 
-def study_ensembles(made: Made) -> Section:
+def study_ensembles(made: StudyFolder) -> Section:
     stages = {stage: _Stage(made=made, stage=stage) for stage in made.heads}
     able = {stage: each for stage, each in stages.items() if each.encoder_select is not None}
     pairs = [pair for each in able.values() for pair in _pairs(made, each)]
@@ -89,7 +89,7 @@ def study_ensembles(made: Made) -> Section:
     )
 
 
-def _pairs(made: Made, of: _Stage) -> Iterator[Pair]:
+def _pairs(made: StudyFolder, of: _Stage) -> Iterator[Pair]:
     """All heads of the stage, and the best one of each stage before it; with their first seeds."""
     for entry in made.heads[of.stage]:
         yield _pair(made, entry, of)
@@ -98,7 +98,7 @@ def _pairs(made: Made, of: _Stage) -> Iterator[Pair]:
             yield _pair(made, best, of)
 
 
-def _pair(made: Made, entry: Entry, of: _Stage) -> Pair:
+def _pair(made: StudyFolder, entry: Entry, of: _Stage) -> Pair:
     kind, home = made.task.kind, _Stage(made=made, stage=entry.stage)
     own = home.judged.logits(entry.run, entry.first.id)
     theirs = of.judged.encoder_logits
@@ -131,7 +131,7 @@ def _best_weight(of: _Stage, head: Sequence[np.ndarray]) -> float:
     return min(WEIGHTS, key=lambda weight: loss_of(weight * ours_ND + (1 - weight) * theirs_ND, kind))
 
 
-def _capped(made: Made, of: _Stage) -> Capped:
+def _capped(made: StudyFolder, of: _Stage) -> Capped:
     limit = int(made.encoder_parameters * made.config.cap / 100)
     candidates = [
         (run, record)
@@ -189,7 +189,7 @@ def _as_capped(
     )
 
 
-def _sentences(made: Made, capped: Sequence[Capped]) -> Iterator[str]:
+def _sentences(made: StudyFolder, capped: Sequence[Capped]) -> Iterator[str]:
     if not capped:
         yield "No stage was fine-tuned, so there is no encoder to combine heads with."
     for each in capped:
@@ -201,9 +201,9 @@ def _sentences(made: Made, capped: Sequence[Capped]) -> Iterator[str]:
         )
 
 
-def _pair_table(made: Made, pairs: Sequence[Pair]) -> Table:
+def _pair_table(made: StudyFolder, pairs: Sequence[Pair]) -> StudyTable:
     beside = any(_published(made, pair) != published.NONE for pair in pairs)
-    return Table(
+    return StudyTable(
         name="ensembles",
         title=f"{made.task.name}: each head with its encoder, at its own stage and at later ones",
         columns=(
@@ -238,14 +238,14 @@ def _pair_table(made: Made, pairs: Sequence[Pair]) -> Table:
     )
 
 
-def _published(made: Made, pair: Pair) -> published.Figures:
+def _published(made: StudyFolder, pair: Pair) -> published.Figures:
     """Of the best head at its own stage."""
     if pair.entry is not made.best.get(pair.stage) or not published.is_published(made.stores[pair.stage]):
         return published.NONE
     return published.MAXIMUM.get(made.task.name, {}).get(pair.stage, published.NONE)
 
 
-def _capped_table(made: Made, capped: Sequence[Capped]) -> Table:
+def _capped_table(made: StudyFolder, capped: Sequence[Capped]) -> StudyTable:
     rows: list[tuple[Cell, ...]] = [
         (
             stage_name(each.stage),
@@ -259,7 +259,7 @@ def _capped_table(made: Made, capped: Sequence[Capped]) -> Table:
         )
         for each in capped
     ]
-    return Table(
+    return StudyTable(
         name="ensembles-capped",
         title=f"{made.task.name}: the best ensemble whose heads have at most {made.config.cap:g} % of the "
         "encoder's parameters",

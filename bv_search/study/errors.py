@@ -12,10 +12,10 @@ from bv_search.model.standings import Standing
 from bv_search.report.spans import SpanFacts, facts_of
 from bv_search.study.entry import best_entry
 from bv_search.study.figures import errors_figure
+from bv_search.study.folder import StudyFolder
 from bv_search.study.judged import Judged
-from bv_search.study.made import Made
-from bv_search.study.section import Reading, Section
-from bv_search.study.table import Cell, Form, Table, TableColumn, epochs
+from bv_search.study.section import RowToRead, Section
+from bv_search.study.table import Cell, Form, StudyTable, TableColumn, epochs
 from bv_search.tasks.classification import ClassificationTask
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.evaluation import Evaluation
@@ -34,7 +34,7 @@ LONGEST = 1200  # characters of a text that is shown
 class StageErrors:
     """Three models on the rows of report: the encoder, the best head of its stage, and both together."""
 
-    made: Made
+    made: StudyFolder
     stage: float
     judged: Judged
     logits: Mapping[str, Sequence[np.ndarray]]
@@ -84,7 +84,7 @@ def right_of(kind: Kind, outcome: np.ndarray) -> np.ndarray:
     return np.asarray(found)
 
 
-def study_errors(made: Made) -> Section:
+def study_errors(made: StudyFolder) -> Section:
     rows = {row.id: row for row in _report_rows(made)}
     found = [each for stage in made.heads if (each := _of_stage(made, stage, rows)) is not None]
     if not found:
@@ -102,13 +102,13 @@ def study_errors(made: Made) -> Section:
     )
 
 
-def _report_rows(made: Made) -> Iterator[Row]:
+def _report_rows(made: StudyFolder) -> Iterator[Row]:
     for split in load_dataset(made.task, made.config.data).splits:
         if split.role == Role.REPORT:
             yield from split.rows
 
 
-def _of_stage(made: Made, stage: float, rows: Mapping[str, Row]) -> StageErrors | None:
+def _of_stage(made: StudyFolder, stage: float, rows: Mapping[str, Row]) -> StageErrors | None:
     judged, best = Judged(store=made.stores[stage]), made.best[stage]
     if judged.encoder_logits is None or judged.encoder is None:
         return None
@@ -123,7 +123,7 @@ def _of_stage(made: Made, stage: float, rows: Mapping[str, Row]) -> StageErrors 
     )
 
 
-def _to_read(made: Made, found: Sequence[StageErrors]) -> StageErrors:
+def _to_read(made: StudyFolder, found: Sequence[StageErrors]) -> StageErrors:
     """The stage whose best head is the best of all on select."""
     best = best_entry(made.best[each.stage] for each in found)
     return next(each for each in found if each.stage == best.stage)
@@ -142,7 +142,7 @@ def _only(of: StageErrors, one: str, other: str) -> np.ndarray:
     return np.asarray(of.right[one] & ~of.right[other])
 
 
-def _agreement_table(found: Sequence[StageErrors]) -> Table:
+def _agreement_table(found: Sequence[StageErrors]) -> StudyTable:
     rows: list[tuple[Cell, ...]] = []
     for each in found:
         ours, theirs = each.right[HEAD], each.right[ENCODER]
@@ -165,7 +165,7 @@ def _agreement_table(found: Sequence[StageErrors]) -> Table:
     lengths = ("words where the head alone is right", "words where the encoder alone is", "words of all rows")
     near = f" A value is right within {NEAR:.0%} of the range of values."
     values = found[0].made.task.kind is Kind.REGRESSION
-    return Table(
+    return StudyTable(
         name="errors",
         title=f"{found[0].made.task.name}: rows that the best head and the encoder get right",
         columns=(
@@ -179,7 +179,7 @@ def _agreement_table(found: Sequence[StageErrors]) -> Table:
     )
 
 
-def _group_table(found: Sequence[StageErrors]) -> Table:
+def _group_table(found: Sequence[StageErrors]) -> StudyTable:
     rows: list[tuple[Cell, ...]] = [
         (
             stage_name(each.stage),
@@ -191,7 +191,7 @@ def _group_table(found: Sequence[StageErrors]) -> Table:
         for name, chosen in groups_of(each).items()
         if chosen.any()
     ]
-    return Table(
+    return StudyTable(
         name="errors-by-group",
         title=f"{found[0].made.task.name}: share of right answers by kinds of rows",
         columns=(
@@ -250,8 +250,8 @@ def _words(row: Row) -> int:
     return sum(len((text or "").split()) for text in texts)
 
 
-def _span_table(found: Sequence[StageErrors]) -> Table:
-    return Table(
+def _span_table(found: Sequence[StageErrors]) -> StudyTable:
+    return StudyTable(
         name="errors-spans",
         title=f"{found[0].made.task.name}: with an answer, without, and the second choice",
         columns=(
@@ -273,7 +273,7 @@ def _span_table(found: Sequence[StageErrors]) -> Table:
     )
 
 
-def _readings(of: StageErrors) -> Iterator[Reading]:
+def _readings(of: StageErrors) -> Iterator[RowToRead]:
     said = {name: _said(of, of.logits[name]) for name in (HEAD, ENCODER)}
     for title, one, other in (
         ("only the head is right", HEAD, ENCODER),
@@ -282,7 +282,7 @@ def _readings(of: StageErrors) -> Iterator[Reading]:
         for number in np.flatnonzero(_only(of, one, other))[:READ]:
             row = of.rows[number]
             texts = (text for text in (row.text_a, row.text_b) if text)
-            yield Reading(
+            yield RowToRead(
                 title=f"After {epochs(of.stage)}, {title}",
                 texts=tuple(text[:LONGEST] for text in texts),
                 truth=_truth(of, row),

@@ -12,12 +12,12 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from bv_search.encoder.stage import stage_name
 from bv_search.report.chart import BLUE, BROWN, COLOURS, GREEN, GREY, MARKERS, ORANGE, Chart, drawing
 from bv_search.report.charts import thousands
-from bv_search.study.made import Made
+from bv_search.study.folder import StudyFolder
 from bv_search.study.section import StudyFigure
 from bv_search.study.table import epochs
 
 if TYPE_CHECKING:  # studies import their figures
-    from bv_search.study.answer import Choice, HowLittle
+    from bv_search.study.answer import HowLittle, Offer
     from bv_search.study.ensembles import Pair
     from bv_search.study.errors import StageErrors
     from bv_search.study.layers import StageLayers
@@ -26,7 +26,7 @@ DARK = "#ffffff"  # letters on dark cells
 EVEN = 0.8  # of the distance between two groups of bars
 
 
-def curve_figure(made: Made) -> StudyFigure | None:
+def curve_figure(made: StudyFolder) -> StudyFigure | None:
     scored = {fraction: stage for fraction, stage in made.stages.items() if stage.metrics}
     if not scored:
         return None
@@ -43,7 +43,7 @@ def curve_figure(made: Made) -> StudyFigure | None:
     return StudyFigure(name="curve", svg=chart.svg, caption=caption)
 
 
-def heads_figure(made: Made) -> StudyFigure:
+def heads_figure(made: StudyFolder) -> StudyFigure:
     """A line for each head, a colour for each stage; dotted what the encoder scores there."""
     titles = list(dict.fromkeys(entry.title for heads in made.heads.values() for entry in heads))
     with drawing("score of every head at every stage", 1.0 + 0.34 * len(titles)) as chart:
@@ -69,7 +69,7 @@ def heads_figure(made: Made) -> StudyFigure:
     return StudyFigure(name="heads", svg=chart.svg, caption=caption)
 
 
-def data_figure(made: Made) -> StudyFigure:
+def data_figure(made: StudyFolder) -> StudyFigure:
     with drawing("score by share of the data", 3.6) as chart:
         axes = chart.axes
         for (number, (stage, entries)), colour in zip(
@@ -97,7 +97,7 @@ def data_figure(made: Made) -> StudyFigure:
     return StudyFigure(name="data", svg=chart.svg, caption=caption)
 
 
-def transfer_figure(made: Made, matrix: Mapping[tuple[float, float], float]) -> StudyFigure:
+def transfer_figure(made: StudyFolder, matrix: Mapping[tuple[float, float], float]) -> StudyFigure:
     stages = list(made.heads)
     values = np.array([[matrix[learned, scored] for scored in stages] for learned in stages])
     with drawing("heads on the states of other stages", 1.2 + 0.5 * len(stages)) as chart:
@@ -110,7 +110,7 @@ def transfer_figure(made: Made, matrix: Mapping[tuple[float, float], float]) -> 
     return StudyFigure(name="transfer", svg=chart.svg, caption=caption)
 
 
-def ensembles_figure(made: Made, pairs: Sequence[Pair]) -> StudyFigure:
+def ensembles_figure(made: StudyFolder, pairs: Sequence[Pair]) -> StudyFigure:
     """Of every head at its own stage: alone, the encoder, and both together."""
     own = [pair for pair in pairs if pair.head is not None]
     with drawing("heads together with the encoder", 1.0 + 0.3 * len(own)) as chart:
@@ -136,7 +136,7 @@ def ensembles_figure(made: Made, pairs: Sequence[Pair]) -> StudyFigure:
     return StudyFigure(name="ensembles", svg=chart.svg, caption=caption)
 
 
-def layers_figure(made: Made, found: Sequence[StageLayers]) -> Iterator[StudyFigure]:
+def layers_figure(made: StudyFolder, found: Sequence[StageLayers]) -> Iterator[StudyFigure]:
     """The atlas: stages × layers."""
     parts = {
         "probes": ("a linear probe of each layer", [each.probes for each in found]),
@@ -154,7 +154,7 @@ def layers_figure(made: Made, found: Sequence[StageLayers]) -> Iterator[StudyFig
         yield StudyFigure(name=f"layers-{name}", svg=chart.svg, caption=f"Stages and layers: {title}.")
 
 
-def errors_figure(made: Made, found: Sequence[StageErrors]) -> StudyFigure:
+def errors_figure(made: StudyFolder, found: Sequence[StageErrors]) -> StudyFigure:
     """Of each stage: rows that only one gets right."""
     with drawing("rows that only one of them gets right", 2.8) as chart:
         axes = chart.axes
@@ -175,12 +175,12 @@ def errors_figure(made: Made, found: Sequence[StageErrors]) -> StudyFigure:
     return StudyFigure(name="errors", svg=chart.svg, caption=caption)
 
 
-def answer_figure(made: Made, choices: Sequence[Choice], verdict: HowLittle) -> StudyFigure:
+def answer_figure(made: StudyFolder, offers: Sequence[Offer], verdict: HowLittle) -> StudyFigure:
     """Score on select against each of the three costs; a ring is the least that is as good as the best."""
     names = ("seconds of fine-tuning", "windows that the head learned from", "parameters of the head")
     with drawing("score against what it costs", 7.2, (1, 1, 1), share=False) as chart:
         for place, (axes, name) in enumerate(zip(chart.panels, names, strict=True)):
-            _draw_costs(axes, choices, place, GREY, "o", 16)
+            _draw_costs(axes, offers, place, GREY, "o", 16)
             _draw_costs(axes, verdict.front, place, BLUE, "o", 30)
             _draw_costs(axes, [verdict.best], place, GREEN, "D", 60)
             least = _at_cost(verdict.least, place)
@@ -196,15 +196,13 @@ def answer_figure(made: Made, choices: Sequence[Choice], verdict: HowLittle) -> 
     return StudyFigure(name="answer", svg=chart.svg, caption=caption)
 
 
-def _at_cost(choice: Choice, place: int) -> tuple[float, float]:
+def _at_cost(offer: Offer, place: int) -> tuple[float, float]:
     """On a logarithmic axis nothing is 1."""
-    return max(float(choice.costs[place]), 1.0), choice.select
+    return max(float(offer.costs[place]), 1.0), offer.select
 
 
-def _draw_costs(
-    axes: Any, choices: Sequence[Choice], place: int, colour: str, mark: str, area: float
-) -> None:
-    xs, ys = zip(*(_at_cost(choice, place) for choice in choices), strict=True)
+def _draw_costs(axes: Any, offers: Sequence[Offer], place: int, colour: str, mark: str, area: float) -> None:
+    xs, ys = zip(*(_at_cost(offer, place) for offer in offers), strict=True)
     axes.scatter(xs, ys, color=colour, marker=mark, s=area, alpha=0.8, linewidths=0)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(thousands))

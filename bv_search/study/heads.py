@@ -7,10 +7,10 @@ from bv_search.encoder.stage import stage_name
 from bv_search.study import published
 from bv_search.study.entry import Entry, best_entry
 from bv_search.study.figures import heads_figure
+from bv_search.study.folder import StudyFolder
 from bv_search.study.judged import Judged
-from bv_search.study.made import Made
 from bv_search.study.section import Section
-from bv_search.study.table import Cell, Form, Table, TableColumn, epochs, interval
+from bv_search.study.table import Cell, Form, StudyTable, TableColumn, epochs, interval
 from bv_search.tasks.evaluation import Delta
 from bv_search.tasks.task import Kind
 
@@ -18,7 +18,7 @@ LAYOUT = {Kind.SPAN: {"EM": "exact", "F1": "f1"}}
 """The source work's columns, where they are not simply the task's own figures."""
 
 
-def study_heads(made: Made) -> Section:
+def study_heads(made: StudyFolder) -> Section:
     over = dict(_over_encoder(made))
     return Section(
         study="heads",
@@ -29,19 +29,19 @@ def study_heads(made: Made) -> Section:
     )
 
 
-def _over_encoder(made: Made) -> Iterator[tuple[Entry, Delta | None]]:
+def _over_encoder(made: StudyFolder) -> Iterator[tuple[Entry, Delta | None]]:
     for stage, heads in made.heads.items():
         judged = Judged(store=made.stores[stage])
         yield from ((entry, judged.over_encoder(entry)) for entry in (*heads, *best_probe(made, stage)))
 
 
-def best_probe(made: Made, stage: float) -> list[Entry]:
+def best_probe(made: StudyFolder, stage: float) -> list[Entry]:
     """On select; none where there is no ladder."""
     probes = [entry for entry in made.probes.get(stage, []) if entry.title.startswith("probe")]
     return [best_entry(probes)] if probes else []
 
 
-def _sentences(made: Made, over: dict[Entry, Delta | None]) -> Iterator[str]:
+def _sentences(made: StudyFolder, over: dict[Entry, Delta | None]) -> Iterator[str]:
     for stage, best in made.best.items():
         size = f"{best.parameters:,} parameters"
         text = f"After {epochs(stage)} the best head on select, {_called(best)} with {size}"
@@ -57,7 +57,7 @@ def _called(entry: Entry) -> str:
     return f"the {entry.title}" if entry.title.startswith("winner") else entry.title
 
 
-def paper_table(made: Made) -> Table:
+def paper_table(made: StudyFolder) -> StudyTable:
     """In the source work's layout: a line for each head, its figures stage by stage."""
     names = _figures(made)
     stages = list(made.heads)
@@ -87,7 +87,7 @@ def paper_table(made: Made) -> Table:
     for stage in stages:
         columns += [TableColumn(name=f"{name} {stage_name(stage)}") for name in names]
         columns += published.columns(stage_name(stage)) if stage in beside else ()
-    return Table(
+    return StudyTable(
         name="heads",
         title=f"{made.task.name}: heads by epochs of the encoder's fine-tuning",
         columns=tuple(columns),
@@ -97,19 +97,19 @@ def paper_table(made: Made) -> Table:
     )
 
 
-def _figures(made: Made) -> dict[str, str]:
+def _figures(made: StudyFolder) -> dict[str, str]:
     """What the columns are called, and which of the metrics they are."""
     layout = LAYOUT.get(made.task.kind)
     first = next(iter(made.best.values())).metrics
     return layout or {name: name for name in first}
 
 
-def _published_stages(made: Made) -> set[float]:
+def _published_stages(made: StudyFolder) -> set[float]:
     store = next(iter(made.stores.values()))
     return set(published.ENCODER[made.task.name]) if published.is_published(store) else set()
 
 
-def _of_encoder(made: Made, stages: list[float]) -> Iterator[Cell]:
+def _of_encoder(made: StudyFolder, stages: list[float]) -> Iterator[Cell]:
     beside = _published_stages(made)
     for stage in stages:
         metrics = made.stages[stage].metrics.get("report", {})
@@ -118,8 +118,8 @@ def _of_encoder(made: Made, stages: list[float]) -> Iterator[Cell]:
             yield from published.ENCODER[made.task.name].get(stage, published.NONE)
 
 
-def _table(made: Made, over: dict[Entry, Delta | None]) -> Table:
-    return Table(
+def _table(made: StudyFolder, over: dict[Entry, Delta | None]) -> StudyTable:
+    return StudyTable(
         name="heads-by-stage",
         title=f"{made.task.name}: every head at every stage, with its interval",
         columns=(
@@ -140,7 +140,7 @@ def _table(made: Made, over: dict[Entry, Delta | None]) -> Table:
     )
 
 
-def _rows(made: Made, over: dict[Entry, Delta | None]) -> Iterator[tuple[Cell, ...]]:
+def _rows(made: StudyFolder, over: dict[Entry, Delta | None]) -> Iterator[tuple[Cell, ...]]:
     for stage, heads in made.heads.items():
         name, saved = stage_name(stage), made.stages[stage]
         size = made.encoder_parameters

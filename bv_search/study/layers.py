@@ -11,10 +11,10 @@ from bv_search.report.layers import ALL, learned_weights
 from bv_search.run.folder import Run
 from bv_search.study.entry import Entry
 from bv_search.study.figures import layers_figure
-from bv_search.study.made import Made
+from bv_search.study.folder import StudyFolder
 from bv_search.study.section import Section
 from bv_search.study.steps import GRID
-from bv_search.study.table import Form, Table, TableColumn, epochs
+from bv_search.study.table import Form, StudyTable, TableColumn, epochs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +33,7 @@ class StageLayers:
         return max(known)[1] if known else None
 
 
-def study_layers(made: Made) -> Section:
+def study_layers(made: StudyFolder) -> Section:
     found = [_layers(made, stage) for stage in made.heads]
     return Section(
         study="layers",
@@ -44,7 +44,7 @@ def study_layers(made: Made) -> Section:
     )
 
 
-def _layers(made: Made, stage: float) -> StageLayers:
+def _layers(made: StudyFolder, stage: float) -> StageLayers:
     channels = made.stores[stage].manifest.layers
     probes = {
         entry.config["head"]["channels"]: entry.report
@@ -62,7 +62,7 @@ def _layers(made: Made, stage: float) -> StageLayers:
     )
 
 
-def _is_learned_pooling(made: Made, entry: Entry) -> bool:
+def _is_learned_pooling(made: StudyFolder, entry: Entry) -> bool:
     same = isinstance(entry.head, PoolingHead) and entry.head.pooling == "learned"
     return same and entry.run is made.run(GRID, entry.stage)
 
@@ -90,9 +90,9 @@ def _sentences(found: list[StageLayers]) -> Iterator[str]:
         )
 
 
-def _table(made: Made, found: list[StageLayers]) -> Table:
+def _table(made: StudyFolder, found: list[StageLayers]) -> StudyTable:
     channels = found[0].channels
-    return Table(
+    return StudyTable(
         name="layers",
         title=f"{made.task.name}: each layer's linear probe, and its weight in a learned pooling",
         columns=(

@@ -12,9 +12,9 @@ from bv_search.encoder.stage import stage_name
 from bv_search.files import write_text
 from bv_search.report.chart import SLATE
 from bv_search.study.config import FIGURES, PAGE, TABLES, StudiesConfig
-from bv_search.study.made import Made
-from bv_search.study.section import Reading, Section
-from bv_search.study.table import Table
+from bv_search.study.folder import StudyFolder
+from bv_search.study.section import RowToRead, Section
+from bv_search.study.table import StudyTable
 
 LONG = 14  # rows of a table, from which on it is folded away
 
@@ -26,7 +26,7 @@ class Written:
     figures: tuple[Path, ...]
 
 
-def write(made: Made, sections: Sequence[Section], spent: Table) -> Written:
+def write(made: StudyFolder, sections: Sequence[Section], spent: StudyTable) -> Written:
     out = made.config.out
     tables = [table for section in sections for table in section.tables]
     files = {
@@ -45,7 +45,7 @@ def write(made: Made, sections: Sequence[Section], spent: Table) -> Written:
     return Written(page=out / PAGE, tables=tuple(files), figures=tuple(drawn))
 
 
-def _render(made: Made, sections: Sequence[Section], spent: Table) -> str:
+def _render(made: StudyFolder, sections: Sequence[Section], spent: StudyTable) -> str:
     environment = Environment(
         loader=PackageLoader("bv_search.study"),
         autoescape=select_autoescape(["html.j2"]),
@@ -66,7 +66,7 @@ def _render(made: Made, sections: Sequence[Section], spent: Table) -> str:
     )
 
 
-def _by_title(readings: Sequence[Reading]) -> list[tuple[str, list[Reading]]]:
+def _by_title(readings: Sequence[RowToRead]) -> list[tuple[str, list[RowToRead]]]:
     return [(title, list(group)) for title, group in groupby(readings, key=lambda each: each.title)]
 
 

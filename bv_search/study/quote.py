@@ -20,7 +20,7 @@ from bv_search.scan.ladder import rungs_of
 from bv_search.scan.trial import TrialConfig
 from bv_search.study import spaces
 from bv_search.study.config import RUNS, StudiesConfig
-from bv_search.study.rates import Rates, measure
+from bv_search.study.rates import MachineRates, measure
 from bv_search.study.steps import (
     EXCHANGE,
     EXTRACT,
@@ -32,7 +32,7 @@ from bv_search.study.steps import (
     is_done,
     plan,
 )
-from bv_search.study.table import Cell, Form, Table, TableColumn, seconds, size
+from bv_search.study.table import Cell, Form, StudyTable, TableColumn, seconds, size
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.row import Role
 from bv_search.tune.config import DEFAULT_TRIALS
@@ -115,7 +115,7 @@ def take_quote(config: StudiesConfig, progress: Progress) -> Quote:
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Estimate:
     config: StudiesConfig
-    rates: Rates
+    rates: MachineRates
 
     def of(self, step: WorkStep) -> StepQuote:
         match step.kind:
@@ -263,7 +263,9 @@ def write_quote(out: Path, steps: Mapping[str, StepQuote]) -> None:
     write_signed(out / QUOTE, {"steps": [asdict(step) for step in steps.values()]})
 
 
-def spent_table(config: StudiesConfig, quoted: Mapping[str, StepQuote], took: Mapping[str, float]) -> Table:
+def spent_table(
+    config: StudiesConfig, quoted: Mapping[str, StepQuote], took: Mapping[str, float]
+) -> StudyTable:
     """Each step, what was quoted of it, and what it took."""
     rows: list[tuple[Cell, ...]] = []
     for step in plan(config):
@@ -288,7 +290,7 @@ def spent_table(config: StudiesConfig, quoted: Mapping[str, StepQuote], took: Ma
             sum(_bytes_of(config, step) for step in plan(config)) + _bytes_at(config.out / RUNS / ARTIFACTS)
         ),
     )
-    return Table(
+    return StudyTable(
         name="spent",
         title="What each step was quoted to take, and took",
         columns=(

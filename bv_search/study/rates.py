@@ -33,7 +33,7 @@ TOGETHER = 8  # heads that are measured in one pack
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rates:
+class MachineRates:
     """Sizes of the data, and what one process does in a second."""
 
     windows: Mapping[Role, float]
@@ -73,7 +73,7 @@ def _packs(heads: Sequence[TrialConfig]) -> Iterator[Sequence[TrialConfig]]:
         yield heads[start : start + TOGETHER]
 
 
-def measure(config: StudiesConfig, progress: Progress) -> Rates:
+def measure(config: StudiesConfig, progress: Progress) -> MachineRates:
     """It takes some seconds: a few steps, a few batches."""
     progress.update("measuring what this machine does in a second")
     task, location = find_task(config.task), locate_encoder(config.encoder)
@@ -87,7 +87,7 @@ def measure(config: StudiesConfig, progress: Progress) -> Rates:
     precision = choose_precision(AUTO, encoder.device).precision
     with _on_one_core():
         encode = rate_of(encoder, sample, precision)
-    return Rates(
+    return MachineRates(
         windows={role: len(of_role) * per_row for role, of_role in rows.items()},
         tokens=sum(sample["length"].to_pylist()) / sample.num_rows,
         finetune=_finetune_rate(config, task, sample),

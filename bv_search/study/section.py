@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bv_search.study.table import Table
+from bv_search.study.table import StudyTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -13,7 +13,7 @@ class StudyFigure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reading:
+class RowToRead:
     """A row of the data to read, and what each of two models says of it."""
 
     title: str  # of the group that it stands in
@@ -28,6 +28,6 @@ class Section:
     study: str
     title: str
     sentences: tuple[str, ...]
-    tables: tuple[Table, ...] = ()
+    tables: tuple[StudyTable, ...] = ()
     figures: tuple[StudyFigure, ...] = ()
-    readings: tuple[Reading, ...] = ()
+    readings: tuple[RowToRead, ...] = ()

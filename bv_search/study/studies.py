@@ -23,9 +23,9 @@ from bv_search.study.curve import study_curve
 from bv_search.study.data import study_data
 from bv_search.study.ensembles import study_ensembles
 from bv_search.study.errors import study_errors
+from bv_search.study.folder import StudyFolder
 from bv_search.study.heads import study_heads
 from bv_search.study.layers import study_layers
-from bv_search.study.made import Made
 from bv_search.study.page import Written, write
 from bv_search.study.quote import Quote, read_quote, spent_table, take_quote, write_quote
 from bv_search.study.section import Section
@@ -33,7 +33,7 @@ from bv_search.study.steps import plan
 from bv_search.study.transfer import study_transfer
 from bv_search.study.work import check_settings, check_spaces, do_steps, holding, read_seconds
 
-BY_NAME: dict[str, Callable[[Made], Section]] = {
+BY_NAME: dict[str, Callable[[StudyFolder], Section]] = {
     CURVE: study_curve,
     HEADS: study_heads,
     DATA: study_data,
@@ -88,7 +88,7 @@ def run(config: StudiesConfig, progress: Progress) -> StudiesDone:
             quote = {**take_quote(config, progress).by_name, **quote}
             write_quote(config.out, quote)
         do_steps(config, progress)
-        made = Made(config=config)
+        made = StudyFolder(config=config)
         sections = []
         for study in (name for name in STUDIES if name in config.only):
             progress.update(f"study: {study}")

@@ -38,7 +38,7 @@ class TableColumn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class StudyTable:
     name: str  # of its files
     title: str
     columns: tuple[TableColumn, ...]
@@ -135,7 +135,7 @@ def interval(pair: tuple[float, float] | None) -> str | None:
     return None if pair is None else f"{pair[0]:.4f} to {pair[1]:.4f}"
 
 
-def markdown_of(tables: Sequence[Table]) -> str:
+def markdown_of(tables: Sequence[StudyTable]) -> str:
     return "\n".join(table.markdown() for table in tables)
 
 

@@ -8,15 +8,15 @@ from bv_search.encoder.stage import stage_name
 from bv_search.study.entry import Entry
 from bv_search.study.exchange import ExchangedScore, read_exchange
 from bv_search.study.figures import transfer_figure
-from bv_search.study.made import Made
+from bv_search.study.folder import StudyFolder
 from bv_search.study.section import Section
-from bv_search.study.table import Cell, Form, Table, TableColumn, epochs
+from bv_search.study.table import Cell, Form, StudyTable, TableColumn, epochs
 
 Matrix = dict[tuple[float, float], float]
 """The score of a stage's best head, by the stage that it learned on and the one whose states it reads."""
 
 
-def study_transfer(made: Made) -> Section:
+def study_transfer(made: StudyFolder) -> Section:
     scores = {entry: dict(_by_stage(made, entry)) for heads in made.heads.values() for entry in heads}
     stages = list(made.heads)
     matrix: Matrix = {
@@ -31,7 +31,7 @@ def study_transfer(made: Made) -> Section:
     )
 
 
-def _by_stage(made: Made, entry: Entry) -> Iterator[tuple[float, float]]:
+def _by_stage(made: StudyFolder, entry: Entry) -> Iterator[tuple[float, float]]:
     for scored in made.heads:
         if scored == entry.stage:
             yield scored, entry.report
@@ -41,7 +41,7 @@ def _by_stage(made: Made, entry: Entry) -> Iterator[tuple[float, float]]:
 
 
 @cache
-def _exchange(made: Made, learned: float, scored: float) -> dict[tuple[str, str], ExchangedScore]:
+def _exchange(made: StudyFolder, learned: float, scored: float) -> dict[tuple[str, str], ExchangedScore]:
     return read_exchange(made.config.exchange_path(learned, scored), made.stores[scored])
 
 
@@ -53,13 +53,13 @@ def _sentences(matrix: Matrix, stages: list[float]) -> Iterator[str]:
         best, learned = max(others)
         yield (
             f"On the hidden states after {epochs(scored)} the head that learned on them scores "
-            f"{matrix[scored, scored]:.4f}, the best that learned on others, after {epochs(learned)}, {best:.4f}."
+            f"{matrix[scored, scored]:.4f}, the best of the others, that of {epochs(learned)}, {best:.4f}."
         )
 
 
-def _matrix_table(made: Made, matrix: Matrix) -> Table:
+def _matrix_table(made: StudyFolder, matrix: Matrix) -> StudyTable:
     stages = list(made.heads)
-    return Table(
+    return StudyTable(
         name="transfer",
         title=f"{made.task.name}: the best head of each stage on the hidden states of every stage",
         columns=(
@@ -80,13 +80,13 @@ def _matrix_table(made: Made, matrix: Matrix) -> Table:
     )
 
 
-def _all_table(made: Made, scores: dict[Entry, dict[float, float]]) -> Table:
+def _all_table(made: StudyFolder, scores: dict[Entry, dict[float, float]]) -> StudyTable:
     stages = list(made.heads)
     rows: list[tuple[Cell, ...]] = [
         (stage_name(entry.stage), entry.title, *(found[scored] for scored in stages))
         for entry, found in scores.items()
     ]
-    return Table(
+    return StudyTable(
         name="transfer-heads",
         title=f"{made.task.name}: every head on the hidden states of every stage",
         columns=(

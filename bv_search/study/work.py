@@ -17,7 +17,7 @@ from bv_search.run.lock import exclusive
 from bv_search.study import spaces
 from bv_search.study.config import SETTINGS, StudiesConfig
 from bv_search.study.exchange import exchange
-from bv_search.study.made import Made
+from bv_search.study.folder import StudyFolder
 from bv_search.study.steps import (
     EXCHANGE,
     FINETUNE,
@@ -91,7 +91,7 @@ def do_steps(config: StudiesConfig, progress: Progress) -> None:
 
 
 def _do(config: StudiesConfig, step: WorkStep, progress: Progress) -> None:
-    made = Made(config=config)  # anew: each step adds to it
+    made = StudyFolder(config=config)  # anew: each step adds to it
     match step.kind:
         case "finetune":
             finetuning.run(config.finetuning(), progress)
@@ -107,7 +107,7 @@ def _do(config: StudiesConfig, step: WorkStep, progress: Progress) -> None:
             search.run(_tuning(made, step), progress)
 
 
-def _tuning(made: Made, step: WorkStep) -> TuneConfig:
+def _tuning(made: StudyFolder, step: WorkStep) -> TuneConfig:
     """Without folds, so that all heads of all stages are judged by the same rows."""
     config = made.config
     assert step.stage is not None, "a run is of one stage"
@@ -125,7 +125,7 @@ def _tuning(made: Made, step: WorkStep) -> TuneConfig:
     )
 
 
-def _space(made: Made, kind: str, stage: float) -> str | spaces.SpaceDocument:
+def _space(made: StudyFolder, kind: str, stage: float) -> str | spaces.SpaceDocument:
     config = made.config
     match kind:
         case "heads":

@@ -1,6 +1,5 @@
 """Studies on a few sentence pairs with a tiny encoder: two heads, two seeds."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,8 +22,6 @@ space:
   learning_rate: {loguniform: [0.001, 0.01]}
   passes: 2
 """
-
-Configure = Callable[..., StudiesConfig]
 
 
 def write_inputs(folder: Path) -> None:
@@ -51,6 +48,23 @@ def words(folder: Path, encoder: Path, out: Path) -> list[str]:
         "out": out,
     }
     return [word for name, value in options.items() for word in (f"--{name}", str(value))]
+
+
+def configured(folder: Path, encoder: Path, out: Path) -> StudiesConfig:
+    """The same as a config."""
+    return StudiesConfig(
+        task="mrpc",
+        encoder=str(encoder),
+        data=str(folder / "data"),
+        heads=str(folder / "heads.yaml"),
+        space=str(folder / "space.yaml"),
+        stages=(0.5, 1.0),
+        fractions=(0.5, 1.0),
+        trials=2,
+        seeds=2,
+        cap=50,
+        out=out,
+    )
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ WINNER_TITLE = "winner of the search"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Made:
+class StudyFolder:
     config: StudiesConfig
 
     @cached_property
