@@ -18,7 +18,8 @@ from bv_search.finetune.config import FinetuneConfig
 
 CURVE, HEADS, DATA, TRANSFER = "curve", "heads", "data", "transfer"
 ENSEMBLES, LAYERS, ERRORS, ANSWER = "ensembles", "layers", "errors", "answer"
-STUDIES = (CURVE, HEADS, DATA, TRANSFER, ENSEMBLES, LAYERS, ERRORS, ANSWER)
+SEARCHES = "search"
+STUDIES = (CURVE, HEADS, SEARCHES, DATA, TRANSFER, ENSEMBLES, LAYERS, ERRORS, ANSWER)
 
 STAGES, STORES, RUNS, EXCHANGE = "stages", "stores", "runs", "exchange"
 TABLES, FIGURES, PAGE, SETTINGS = "tables", "figures", "study.html", "studies.json"

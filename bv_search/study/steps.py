@@ -15,6 +15,7 @@ from bv_search.study.config import (
     ERRORS,
     HEADS,
     LAYERS,
+    SEARCHES,
     STUDIES,
     TRANSFER,
     StudiesConfig,
@@ -29,6 +30,7 @@ the best head of all on each share of the data."""
 NEEDS = {
     CURVE: {FINETUNE},
     HEADS: {FINETUNE, EXTRACT, GRID, SEARCH, WINNER},
+    SEARCHES: {FINETUNE, EXTRACT, SEARCH},
     DATA: {FINETUNE, EXTRACT, GRID, SEARCH, WINNER, AMOUNTS},
     TRANSFER: {FINETUNE, EXTRACT, GRID, SEARCH, WINNER, EXCHANGE},
     ENSEMBLES: {FINETUNE, EXTRACT, GRID, SEARCH, WINNER},

@@ -15,6 +15,7 @@ from bv_search.study.config import (
     ERRORS,
     HEADS,
     LAYERS,
+    SEARCHES,
     STUDIES,
     TRANSFER,
     StudiesConfig,
@@ -28,6 +29,7 @@ from bv_search.study.heads import study_heads
 from bv_search.study.layers import study_layers
 from bv_search.study.page import Written, write
 from bv_search.study.quote import Quote, read_quote, spent_table, take_quote, write_quote
+from bv_search.study.searches import study_searches
 from bv_search.study.section import Section
 from bv_search.study.steps import plan
 from bv_search.study.transfer import study_transfer
@@ -36,6 +38,7 @@ from bv_search.study.work import check_settings, check_spaces, do_steps, holding
 BY_NAME: dict[str, Callable[[StudyFolder], Section]] = {
     CURVE: study_curve,
     HEADS: study_heads,
+    SEARCHES: study_searches,
     DATA: study_data,
     TRANSFER: study_transfer,
     ENSEMBLES: study_ensembles,

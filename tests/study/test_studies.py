@@ -24,7 +24,7 @@ from tests.study.conftest import configured, words
 
 TABLES = {
     "curve", "heads", "heads-by-stage", "data", "transfer", "transfer-heads", "ensembles", "ensembles-capped",
-    "layers", "errors", "errors-by-group", "answer", "spent",
+    "layers", "search", "errors", "errors-by-group", "answer", "spent",
 }  # fmt: skip
 
 
