@@ -5,7 +5,8 @@ spaces.py      the search spaces of its runs
 steps.py       what is to be made for which studies, in its order
 rates.py       what this machine does in a second, measured on the encoder and the data
 estimate.py    seconds and bytes of each step, by these rates
-quote.py       what the steps will take, and what they took
+quote.py       what the steps will take
+spent.py       what they took, beside it
 work.py        one step after the other; what is done already is not done again
 exchange.py    heads of one stage on the hidden states of another: the only scores that no run holds
 entry.py       a model at a stage: the mean over its seeds

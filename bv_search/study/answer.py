@@ -58,7 +58,7 @@ class HowLittle:
         beside = f"{least.select:.4f} on select, within one standard error ({best.error:.4f}) of the best"
         more = _words(best, begins=False)
         return (
-            f"{_words(least)} are enough: {beside}, {best.select:.4f}, which takes {more}; "
+            f"{_words(least)}, are enough: {beside}, {best.select:.4f}, which takes {more}; "
             f"{on_report}, where the best has {best.report:.4f}."
         )
 
@@ -69,9 +69,9 @@ def _words(offer: Offer, *, begins: bool = True) -> str:
     if not offer.seconds:
         tuned = f"{'No' if begins else 'no'} fine-tuning"
     if offer.title == OWN:
-        return f"{tuned} and {OWN}"
+        return f"{tuned}, {OWN}"
     data = f"{100 * offer.share:.0f} % of the data ({offer.rows:,} windows)"
-    return f"{tuned}, {data} and {offer.title} of {offer.parameters:,} parameters"
+    return f"{tuned}, {data} and {offer.title}, {offer.parameters:,} parameters"
 
 
 def study_answer(made: StudyFolder) -> Section:
@@ -109,9 +109,8 @@ def offers_of(made: StudyFolder) -> list[Offer]:
     """Every head at every stage, on every share of the data that was tried; probes; the encoder itself."""
     found = []
     for stage, heads in made.heads.items():
-        probes = [entry for entry in made.probes[stage] if entry.title.startswith("probe")]
         amounts = [entry for entry in made.amounts.get(stage, []) if entry.share < 1]
-        found += [_of_entry(made, entry) for entry in (*heads, *probes, *amounts)]
+        found += [_of_entry(made, entry) for entry in (*heads, *made.probes[stage], *amounts)]
         found += _of_encoder(made, stage)
     return found
 
@@ -132,8 +131,6 @@ def _of_entry(made: StudyFolder, entry: Entry) -> Offer:
 
 
 def _title(entry: Entry) -> str:
-    if entry.title.startswith("probe"):
-        return f"a linear probe ({entry.title})"
     return f"{entry.head.name} (winner of the search)" if entry.title.startswith("winner") else entry.title
 
 

@@ -10,7 +10,7 @@ from bv_search.study.entry import Entry
 from bv_search.study.figures import data_figure
 from bv_search.study.folder import StudyFolder
 from bv_search.study.section import Section
-from bv_search.study.table import Cell, Form, StudyTable, TableColumn, epochs, interval
+from bv_search.study.table import Cell, Form, StudyTable, TableColumn, after, interval
 
 PUBLISHED_STAGE, PUBLISHED_HEAD = 0.3, 386
 
@@ -39,7 +39,7 @@ def _sentences(made: StudyFolder) -> Iterator[str]:
             "its best share, too" if enough is best else f"{100 * best.share:.0f} % gives {best.report:.4f}"
         )
         yield (
-            f"After {epochs(stage)}, {share} brings {enough.head.name} within one standard error "
+            f"{after(stage)}, {share} brings {enough.head.name} within one standard error "
             f"({best.error:.4f}) of its best on select: {enough.report:.4f} on report; {beside}."
         )
 

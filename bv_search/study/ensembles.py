@@ -20,7 +20,7 @@ from bv_search.study.folder import StudyFolder
 from bv_search.study.judged import Judged
 from bv_search.study.section import Section
 from bv_search.study.steps import GRID, SEARCH
-from bv_search.study.table import Cell, Form, StudyTable, TableColumn, epochs, interval
+from bv_search.study.table import Cell, Form, StudyTable, TableColumn, after, interval
 from bv_search.tasks.evaluation import Delta, Evaluation, difference
 from bv_search.tasks.votes import Votes, loss_of
 
@@ -194,7 +194,7 @@ def _sentences(made: StudyFolder, capped: Sequence[Capped]) -> Iterator[str]:
         yield "No stage was fine-tuned, so there is no encoder to combine heads with."
     for each in capped:
         yield (
-            f"After {epochs(each.stage)} the best ensemble with heads of at most {made.config.cap:g} % of "
+            f"{after(each.stage)} the best ensemble with heads of at most {made.config.cap:g} % of "
             f"the encoder's parameters scores {each.evaluation.score:.4f}: "
             f"{each.over_encoder.beside('the encoder')}, {each.over_encoder}, and "
             f"{each.over_head.beside('the best head')}, {each.over_head}."

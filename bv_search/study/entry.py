@@ -12,6 +12,7 @@ from bv_search.heads.config import HeadConfig, head_from_json
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import flat
 from bv_search.run.trial import TrialRecord
+from bv_search.scan.ladder import PROBE
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -94,13 +95,18 @@ def entries_of(run: Run, stage: float, title: str | None = None) -> list[Entry]:
     ]
 
 
-def rung_entries(run: Run, stage: float) -> list[Entry]:
-    """The ladder's, which needs no search and no seeds."""
+def probes_of(run: Run, stage: float, channels: Sequence[str]) -> list[Entry]:
+    """The ladder's linear probes, which need no search and no seeds."""
     return [
-        Entry(run=run, stage=stage, title=record.id.replace("-", " "), records=(record,))
+        Entry(run=run, stage=stage, title=_probe_title(record, channels), records=(record,))
         for record in run.trials()
-        if record.rung is not None and record.answers
+        if record.rung == PROBE and record.answers
     ]
+
+
+def _probe_title(record: TrialRecord, channels: Sequence[str]) -> str:
+    channel = record.config["head"]["channels"]
+    return f"linear probe of {channels[channel] if isinstance(channel, int) else 'all layers'}"
 
 
 def best_entry(entries: Iterable[Entry]) -> Entry:

@@ -15,7 +15,7 @@ from bv_search.study.figures import errors_figure
 from bv_search.study.folder import StudyFolder
 from bv_search.study.judged import Judged
 from bv_search.study.section import RowToRead, Section
-from bv_search.study.table import Cell, Form, StudyTable, TableColumn, epochs
+from bv_search.study.table import Cell, Form, StudyTable, TableColumn, after
 from bv_search.tasks.classification import ClassificationTask
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.evaluation import Evaluation
@@ -133,7 +133,7 @@ def _sentences(found: Sequence[StageErrors]) -> Iterator[str]:
     for each in found:
         alone, lost = _only(each, HEAD, ENCODER), _only(each, ENCODER, HEAD)
         yield (
-            f"After {epochs(each.stage)} the head alone is right on {alone.sum():,} rows, the encoder alone "
+            f"{after(each.stage)} the head alone is right on {alone.sum():,} rows, the encoder alone "
             f"on {lost.sum():,}, of {len(alone):,}."
         )
 
@@ -283,7 +283,7 @@ def _readings(of: StageErrors) -> Iterator[RowToRead]:
             row = of.rows[number]
             texts = (text for text in (row.text_a, row.text_b) if text)
             yield RowToRead(
-                title=f"After {epochs(of.stage)}, {title}",
+                title=f"{after(of.stage)}, {title}",
                 texts=tuple(text[:LONGEST] for text in texts),
                 truth=_truth(of, row),
                 head=said[HEAD](row),

@@ -109,8 +109,12 @@ class Estimate:
         return windows * self.rates.tokens / (self.rates.encode * self.rates.cores)
 
     def _live(self, passes: float) -> float:
-        """The encoder makes the hidden states of every pass of a pack, and those of select and report."""
-        return 0.0 if self.config.keep_stores else self._encoding(passes * self._train + self._held)
+        """The encoder makes the hidden states of every pass of a pack, and those of select and report.
+
+        Those of one token a window it makes once: they stay in memory.
+        """
+        made = 1.0 if self.rates.one_token else passes
+        return 0.0 if self.config.keep_stores else self._encoding(made * self._train + self._held)
 
     def _written(self, heads: Sequence[TrialConfig], trials: int) -> float:
         """Each head as a file of the run, and again as one of MLflow's; its answers."""

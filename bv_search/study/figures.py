@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # studies import their figures
     from bv_search.study.layers import StageLayers
 
 DARK = "#ffffff"  # letters on dark cells
+PARAMETERS = 2  # their place among the costs of an offer
 EVEN = 0.8  # of the distance between two groups of bars
 
 
@@ -197,14 +198,16 @@ def answer_figure(made: StudyFolder, offers: Sequence[Offer], verdict: HowLittle
 
 
 def _at_cost(offer: Offer, place: int) -> tuple[float, float]:
-    """On a logarithmic axis nothing is 1."""
-    return max(float(offer.costs[place]), 1.0), offer.select
+    """Parameters stand on a logarithmic axis, where none is 1."""
+    cost = float(offer.costs[place])
+    return max(cost, 1.0) if place == PARAMETERS else cost, offer.select
 
 
 def _draw_costs(axes: Any, offers: Sequence[Offer], place: int, colour: str, mark: str, area: float) -> None:
     xs, ys = zip(*(_at_cost(offer, place) for offer in offers), strict=True)
     axes.scatter(xs, ys, color=colour, marker=mark, s=area, alpha=0.8, linewidths=0)
-    axes.set_xscale("log")
+    if place == PARAMETERS:
+        axes.set_xscale("log")
     axes.xaxis.set_major_formatter(FuncFormatter(thousands))
     axes.xaxis.set_minor_formatter(NullFormatter())
 

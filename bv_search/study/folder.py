@@ -11,7 +11,7 @@ from bv_search.scan.trial import TrialConfig
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.study.config import StudiesConfig
-from bv_search.study.entry import Entry, best_entry, entries_of, rung_entries
+from bv_search.study.entry import Entry, best_entry, entries_of, probes_of
 from bv_search.study.steps import AMOUNTS, GRID, SEARCH, WINNER
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.task import Task
@@ -76,9 +76,13 @@ class StudyFolder:
 
     @cached_property
     def probes(self) -> dict[float, list[Entry]]:
-        """The ladder's linear probes, and the majority."""
+        """The ladder's linear probes, of each layer and of all."""
         runs = {stage: self.run(GRID, stage) for stage in self.config.marks}
-        return {stage: rung_entries(run, stage) for stage, run in runs.items() if run is not None}
+        return {
+            stage: probes_of(run, stage, self.stores[stage].manifest.layers)
+            for stage, run in runs.items()
+            if run is not None
+        }
 
     @cached_property
     def amounts(self) -> dict[float, list[Entry]]:

@@ -10,7 +10,7 @@ from bv_search.study.figures import heads_figure
 from bv_search.study.folder import StudyFolder
 from bv_search.study.judged import Judged
 from bv_search.study.section import Section
-from bv_search.study.table import Cell, Form, StudyTable, TableColumn, epochs, interval
+from bv_search.study.table import Cell, Form, StudyTable, TableColumn, after, interval
 from bv_search.tasks.evaluation import Delta
 from bv_search.tasks.task import Kind
 
@@ -37,19 +37,19 @@ def _over_encoder(made: StudyFolder) -> Iterator[tuple[Entry, Delta | None]]:
 
 def best_probe(made: StudyFolder, stage: float) -> list[Entry]:
     """On select; none where there is no ladder."""
-    probes = [entry for entry in made.probes.get(stage, []) if entry.title.startswith("probe")]
+    probes = made.probes.get(stage, [])
     return [best_entry(probes)] if probes else []
 
 
 def _sentences(made: StudyFolder, over: dict[Entry, Delta | None]) -> Iterator[str]:
     for stage, best in made.best.items():
         size = f"{best.parameters:,} parameters"
-        text = f"After {epochs(stage)} the best head on select, {_called(best)} with {size}"
+        text = f"{after(stage)} the best head on select, {_called(best)} with {size}"
         delta, probe = over[best], best_probe(made, stage)
         beside = "" if delta is None else f", {delta.beside('the encoder')}: {delta}"
         text += f", scores {best.report:.4f}{beside}."
         if probe and probe[0].report >= best.report:
-            text += f" A linear probe, which needs no search, scores {probe[0].report:.4f}."
+            text += f" The {probe[0].title}, which needs no search, scores {probe[0].report:.4f}."
         yield text
 
 
@@ -148,7 +148,7 @@ def _rows(made: StudyFolder, over: dict[Entry, Delta | None]) -> Iterator[tuple[
             score = saved.metrics["report"]["score"]
             yield name, "encoder", size, 100.0, score, None, interval(saved.interval), None, None
         row = partial(_row, name)
-        yield from (row(f"best linear probe: {each.title}", each, over) for each in best_probe(made, stage))
+        yield from (row(f"best {each.title}", each, over) for each in best_probe(made, stage))
         for entry in heads:
             title = f"{entry.title}: {entry.head.name}" if entry.title.startswith("winner") else entry.title
             yield row(title, entry, over)

@@ -14,7 +14,7 @@ from bv_search.study.figures import layers_figure
 from bv_search.study.folder import StudyFolder
 from bv_search.study.section import Section
 from bv_search.study.steps import GRID
-from bv_search.study.table import Form, StudyTable, TableColumn, epochs
+from bv_search.study.table import Form, StudyTable, TableColumn, after
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,9 +85,7 @@ def _sentences(found: list[StageLayers]) -> Iterator[str]:
             continue
         score = max(score for score in each.probes if score is not None)
         together = "" if each.together is None else f", one on all layers {each.together:.4f}"
-        yield (
-            f"After {epochs(each.stage)} the best layer by a linear probe is {best}: {score:.4f}{together}."
-        )
+        yield (f"{after(each.stage)} the best layer by a linear probe is {best}: {score:.4f}{together}.")
 
 
 def _table(made: StudyFolder, found: list[StageLayers]) -> StudyTable:

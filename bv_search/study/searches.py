@@ -11,7 +11,7 @@ from bv_search.run.trial import TrialRecord
 from bv_search.study.folder import StudyFolder
 from bv_search.study.section import Section
 from bv_search.study.steps import SEARCH
-from bv_search.study.table import Cell, Form, StudyTable, TableColumn, epochs, interval
+from bv_search.study.table import Cell, Form, StudyTable, TableColumn, after, interval
 
 
 def study_searches(made: StudyFolder) -> Section:
@@ -31,8 +31,7 @@ def _winner(run: Run) -> TrialRecord:
 def _sentence(stage: float, run: Run) -> str:
     winner, luck = _winner(run), Luck.of(run.finished_trials())
     size = f"{winner.parameters or 0:,} parameters"
-    text = f"After {epochs(stage)} the best of {run.study.trials} trials has {size}"
-    return f"{text}: {luck}; report {winner.report_score or 0.0:.4f}."
+    return f"{after(stage)} the winner has {size}: {luck}; report {winner.report_score or 0.0:.4f}."
 
 
 def _table(made: StudyFolder, runs: dict[float, Run]) -> StudyTable:
@@ -51,8 +50,8 @@ def _table(made: StudyFolder, runs: dict[float, Run]) -> StudyTable:
             TableColumn(name="winner", form=Form.TEXT),
         ),
         rows=tuple(_rows(runs)),
-        note=f"Searched is {_spaces(runs)}. Luck is what the best on rows drawn anew scores there above what "
-        "it scores on all rows of select.",
+        note=f"The space is {_spaces(runs)}. Luck is what the best on rows drawn anew scores there above "
+        "what it scores on all rows of select.",
     )
 
 

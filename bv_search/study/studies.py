@@ -28,9 +28,10 @@ from bv_search.study.folder import StudyFolder
 from bv_search.study.heads import study_heads
 from bv_search.study.layers import study_layers
 from bv_search.study.page import Written, write
-from bv_search.study.quote import Quote, read_quote, spent_table, take_quote, write_quote
+from bv_search.study.quote import Quote, read_quote, take_quote, write_quote
 from bv_search.study.searches import study_searches
 from bv_search.study.section import Section
+from bv_search.study.spent import spent_table
 from bv_search.study.steps import plan
 from bv_search.study.transfer import study_transfer
 from bv_search.study.work import check_settings, check_spaces, do_steps, holding, read_seconds

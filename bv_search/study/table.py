@@ -25,6 +25,7 @@ class Form(StrEnum):
     SHARE = "share"
     NUMBER = "number"
     SECONDS = "seconds"
+    BYTES = "bytes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +108,11 @@ def epochs(value: float) -> str:
     return f"{value:g} epoch{'' if value == 1 else 's'}"
 
 
+def after(stage: float) -> str:
+    """How a sentence on a stage begins."""
+    return f"After {epochs(stage)}" if stage else "Without fine-tuning"
+
+
 def size(value: float) -> str:
     """Bytes."""
     for limit, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
@@ -128,6 +134,7 @@ FORMS: dict[Form, Callable[[float], str]] = {
     Form.SHARE: lambda value: f"{100 * value:.0f} %",
     Form.NUMBER: lambda value: f"{value:.1f}",
     Form.SECONDS: seconds,
+    Form.BYTES: size,
 }
 
 

@@ -62,17 +62,17 @@ def test_the_front_has_what_no_other_beats() -> None:
 def test_the_sentence_says_both() -> None:
     sentence = decide([offer(select=0.84), BEST]).sentence
     assert sentence == (
-        "0.3 epochs of fine-tuning (30 s), 100 % of the data (1,000 windows) and adapter 64 shared of 5,000 "
-        "parameters are enough: 0.8400 on select, within one standard error (0.0200) of the best, 0.8500, "
+        "0.3 epochs of fine-tuning (30 s), 100 % of the data (1,000 windows) and adapter 64 shared, 5,000 "
+        "parameters, are enough: 0.8400 on select, within one standard error (0.0200) of the best, 0.8500, "
         "which takes 2 epochs of fine-tuning (200 s), 100 % of the data (1,000 windows) and adapter 64 "
-        "shared of 5,000 parameters; on report 0.7900 (0.7500 to 0.8300), where the best has 0.8400."
+        "shared, 5,000 parameters; on report 0.7900 (0.7500 to 0.8300), where the best has 0.8400."
     )
 
 
 def test_the_encoder_alone_may_be_enough() -> None:
     own = offer(title=OWN, parameters=0, select=0.84, stage=1.0, seconds=100.0)
     sentence = decide([own, BEST]).sentence
-    assert sentence.startswith(f"1 epoch of fine-tuning (100 s) and {OWN} are enough: ")
+    assert sentence.startswith(f"1 epoch of fine-tuning (100 s), {OWN}, are enough: ")
 
 
 def test_where_nothing_less_is_as_good_it_says_so() -> None:
