@@ -28,13 +28,13 @@ from bv_search.study.folder import StudyFolder
 from bv_search.study.heads import study_heads
 from bv_search.study.layers import study_layers
 from bv_search.study.page import Written, write
-from bv_search.study.quote import Quote, read_quote, take_quote, write_quote
+from bv_search.study.quote import Quote, StepQuote, read_quote, take_quote, write_quote
 from bv_search.study.searches import study_searches
 from bv_search.study.section import Section
 from bv_search.study.spent import spent_table
 from bv_search.study.steps import plan
 from bv_search.study.transfer import study_transfer
-from bv_search.study.work import check_settings, check_spaces, do_steps, holding, read_seconds
+from bv_search.study.work import check_inputs, check_settings, do_steps, holding, read_seconds
 
 BY_NAME: dict[str, Callable[[StudyFolder], Section]] = {
     CURVE: study_curve,
@@ -79,23 +79,31 @@ class StudiesDone:
 
 def dry_run(config: StudiesConfig, progress: Progress) -> Quote:
     """What is left to do, and what it will take; nothing is written."""
+    check_inputs(config)
     check_settings(config)
-    check_spaces(config)
     return take_quote(config, progress)
 
 
 def run(config: StudiesConfig, progress: Progress) -> StudiesDone:
-    check_spaces(config)
+    """What can be wrong with the request is found before anything is written."""
+    check_inputs(config)
+    check_settings(config)
+    quotes = _quotes(config, progress)
     with holding(config):
-        quote = read_quote(config.out)
-        if not {step.name for step in plan(config)} <= quote.keys():
-            quote = {**take_quote(config, progress).by_name, **quote}
-            write_quote(config.out, quote)
+        write_quote(config.out, quotes)
         do_steps(config, progress)
         made = StudyFolder(config=config)
         sections = []
         for study in (name for name in STUDIES if name in config.only):
             progress.update(f"study: {study}")
             sections.append(BY_NAME[study](made))
-        written = write(made, sections, spent_table(config, quote, read_seconds(config.out)))
+        written = write(made, sections, spent_table(config, quotes, read_seconds(config.out)))
     return StudiesDone(out=config.out, sections=tuple(sections), written=written)
+
+
+def _quotes(config: StudiesConfig, progress: Progress) -> dict[str, StepQuote]:
+    """As they were when each step was first asked for."""
+    known = read_quote(config.out)
+    if {step.name for step in plan(config)} <= known.keys():
+        return known
+    return {**take_quote(config, progress).by_name, **known}

@@ -8,6 +8,8 @@ from typing import Any
 
 from bv_search.cluster import ray_session
 from bv_search.command import Progress
+from bv_search.encoder.identity import weights_files
+from bv_search.encoder.location import locate_encoder
 from bv_search.errors import OutputError, RunError
 from bv_search.extract import extraction
 from bv_search.files import check_makeable, read_signed, write_signed
@@ -61,9 +63,10 @@ def check_settings(config: StudiesConfig) -> None:
         )
 
 
-def check_spaces(config: StudiesConfig) -> None:
+def check_inputs(config: StudiesConfig) -> None:
     """A misspelt space is no matter for the third step."""
     task = find_task(config.task)
+    weights_files(locate_encoder(config.encoder).folder)
     spaces.grid_of(config, task)
     spaces.load(spaces.searched(config, task), one_token=task.kind is not Kind.SPAN)
 

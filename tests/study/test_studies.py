@@ -17,8 +17,12 @@ import pytest
 import bv_search as bv
 from bv_search.cluster import ray_session
 from bv_search.command import main
+from bv_search.heads.config.poolings import PoolingHead
+from bv_search.study import published
 from bv_search.study.__main__ import COMMAND
 from bv_search.study.config import STUDIES
+from bv_search.study.folder import StudyFolder
+from bv_search.study.heads import paper_table
 from bv_search.study.work import holding
 from tests.study.conftest import configured, words
 
@@ -104,6 +108,8 @@ def test_what_is_wrong_is_one_line_before_any_work(
         (["--heads", "adapters"], "is no grid of heads"),
         (["--space", "adapter"], "did you mean 'adapters'"),
         (["--task", "mprc"], "did you mean 'mrpc'"),
+        (["--encoder", str(tmp_path / "none")], "none"),
+        (["--data", str(tmp_path / "none")], "none"),
         (["--stages", "-1"], "a fraction of epochs is wrong"),
         (["--fractions", "0,1"], "a fraction of the data is wrong"),
         (["--cap", "0"], "the cap is wrong"),
@@ -203,6 +209,26 @@ def test_heads_on_another_stage_score_what_predict_says(whole: Path, tmp_path: P
 def test_an_ensemble_keeps_under_its_cap(whole: Path) -> None:
     for row in rows_of(whole, "ensembles-capped"):
         assert int(row["parameters"]) <= int(row["cap"])
+
+
+@pytest.mark.slow
+def test_published_figures_stand_beside_ours_where_they_are_of_the_same(
+    whole: Path, inputs: Path, tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = StudyFolder(config=configured(inputs, tiny_encoder, whole))
+    assert not any(column.name.startswith("published") for column in paper_table(made).columns)
+    monkeypatch.setattr(published, "is_published", lambda store: True)
+    monkeypatch.setitem(published.ENCODER, "mrpc", {1.0: (0.1, 0.2)})
+    monkeypatch.setitem(published.HEADS, "mrpc", {PoolingHead(): {1.0: (0.3, 0.4)}})
+    table = paper_table(made)
+    names = [column.name for column in table.columns]
+    place = names.index("published EM 1")
+    assert names[place + 1] == "published F1 1"
+    assert not any(name.startswith("published") and name.endswith("0.5") for name in names)
+    found = {row[0]: row[place : place + 2] for row in table.rows}
+    assert found["encoder"] == (0.1, 0.2)
+    assert found["learned pooling"] == (0.3, 0.4)
+    assert found["winner of the search"] == (None, None)
 
 
 TIMED = {"tables/spent.csv", "tables/spent.md", "tables/spent.tex"}
