@@ -76,7 +76,7 @@ def _matrix_table(made: StudyFolder, matrix: Matrix) -> StudyTable:
             for learned in stages
         ),
         note="Stages are epochs of fine-tuning. Scores are of report rows, the mean of the seeds. The head "
-        "of a stage is the best on select there. It reads other states by the means and deviations of its own.",
+        "of a stage is the best on select there. It standardises all states by those of its own stage.",
     )
 
 
