@@ -91,6 +91,8 @@ def do_steps(config: StudiesConfig, progress: Progress) -> None:
                 progress.say(f"{number} of {len(steps)}: {step.name}")
                 with _timed(config.out, step):
                     _do(config, step, progress)
+                if not is_done(config, step):  # Ctrl-C ends a search as if its time were up
+                    raise KeyboardInterrupt
 
 
 def _do(config: StudiesConfig, step: WorkStep, progress: Progress) -> None:

@@ -16,14 +16,14 @@ import pytest
 
 import bv_search as bv
 from bv_search.cluster import ray_session
-from bv_search.command import main
+from bv_search.command import Progress, main
 from bv_search.heads.config.poolings import PoolingHead
-from bv_search.study import published
+from bv_search.study import published, work
 from bv_search.study.__main__ import COMMAND
 from bv_search.study.config import STUDIES
 from bv_search.study.folder import StudyFolder
 from bv_search.study.heads import paper_table
-from bv_search.study.work import holding
+from bv_search.study.work import do_steps, holding
 from tests.study.conftest import configured, words
 
 TABLES = {
@@ -137,6 +137,18 @@ def test_two_at_once_do_not_meet(
         status, _, err = ask(few, capsys, "--quiet")
     assert status == 2
     assert "is being written by someone else" in err
+
+
+def test_a_search_that_is_broken_off_ends_the_command(
+    cluster: None, inputs: Path, tiny_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C lets a search come to its end, which is not that of the studies."""
+    begun: list[str] = []
+    monkeypatch.setattr(work, "_do", lambda config, step, progress: begun.append(step.name))
+    config = configured(inputs, tiny_encoder, tmp_path / "out")
+    with holding(config), pytest.raises(KeyboardInterrupt):
+        do_steps(config, Progress(quiet=True))
+    assert begun == ["finetune"]
 
 
 @pytest.fixture(scope="module")
