@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from bv_search.command import Progress
-from bv_search.document import Count, Number, Text
-from bv_search.errors import RunError
+from bv_search.document import Count, Text
+from bv_search.errors import RunError, StoreError
 from bv_search.files import decode_at, read_signed, write_signed
 from bv_search.model.answer import check_store, head_logits
 from bv_search.model.loading import model_of_run
@@ -27,7 +27,7 @@ class ExchangedScore:
 
     run: Text
     trial: Text
-    score: Number
+    score: float  # a correlation may be below 0
     interval: tuple[float, float]
 
 
@@ -36,25 +36,35 @@ class ExchangeFile:
     format_version: Count
     store: Text  # the digest of the one that was read
     scores: tuple[ExchangedScore, ...]
+    why: Text | None = None  # there are none: the heads read other channels
 
 
 def exchange(heads: list[Entry], store: Store, path: Path, progress: Progress) -> None:
-    """Score every seed of these heads in one pass over the rows of report; written whole or not at all."""
-    found = list(_scores(heads, store, progress))
-    value = {
-        "format_version": FORMAT_VERSION,
-        "store": store.digest,
-        "scores": [vars(score) for score in found],
-    }
+    """Score every seed of these heads in one pass over the rows of report; written whole or not at all.
+
+    An encoder as it comes may have no pooler, which fine-tuning adds: heads on one do not fit the other.
+    """
+    value: dict[str, Any] = {"format_version": FORMAT_VERSION, "store": store.digest}
+    misfit = _misfit(heads, store)
+    found = [] if misfit is not None else _scores(heads, store, progress)
+    value |= {"scores": [vars(score) for score in found], "why": misfit}
     path.parent.mkdir(parents=True, exist_ok=True)
     write_signed(path, value)
+
+
+def _misfit(heads: list[Entry], store: Store) -> str | None:
+    """Why they cannot read it; all of a run read the same."""
+    first = heads[0]
+    try:
+        check_store(model_of_run(first.run, first.first.id), store)
+    except StoreError as error:
+        return str(error)
+    return None
 
 
 def _scores(heads: list[Entry], store: Store, progress: Progress) -> Iterator[ExchangedScore]:
     trials = [(entry.run, record) for entry in heads for record in entry.records]
     models = [model_of_run(run, record.id) for run, record in trials]
-    for model in models:
-        check_store(model, store)
     fed = store if store.manifest.keeps_blocks else feed_live(store)
     progress.update(f"{len(models)} heads on {store.path}, report rows")
     said = iter(head_logits([head for model in models for head in model.heads], fed, Role.REPORT))

@@ -98,9 +98,10 @@ def data_figure(made: StudyFolder) -> StudyFigure:
     return StudyFigure(name="data", svg=chart.svg, caption=caption)
 
 
-def transfer_figure(made: StudyFolder, matrix: Mapping[tuple[float, float], float]) -> StudyFigure:
+def transfer_figure(made: StudyFolder, matrix: Mapping[tuple[float, float], float | None]) -> StudyFigure:
     stages = list(made.heads)
-    values = np.array([[matrix[learned, scored] for scored in stages] for learned in stages])
+    rows = [[matrix[learned, scored] for scored in stages] for learned in stages]
+    values = np.array(rows, dtype=float)  # where a head does not fit, none
     with drawing("heads on the states of other stages", 1.2 + 0.5 * len(stages)) as chart:
         _heat(chart, chart.axes, values, "{:.3f}")
         names = [stage_name(stage) for stage in stages]
@@ -144,7 +145,7 @@ def layers_figure(made: StudyFolder, found: Sequence[StageLayers]) -> Iterator[S
         "weights": ("a learned pooling's weight of each layer", [each.weights for each in found]),
     }
     for name, (title, rows) in parts.items():
-        if any(value is None for row in rows for value in row):
+        if all(value is None for row in rows for value in row):
             continue
         with drawing(title, 1.2 + 0.42 * len(found)) as chart:
             _heat(chart, chart.axes, np.array(rows, dtype=float), "{:.2f}")
@@ -214,11 +215,13 @@ def _draw_costs(axes: Any, offers: Sequence[Offer], place: int, colour: str, mar
 
 def _heat(chart: Chart, axes: Any, values: np.ndarray, form: str) -> None:
     """Cells with their numbers; vector graphics, so that letters stay letters."""
-    low, high = float(values.min()), float(values.max())
+    low, high = float(np.nanmin(values)), float(np.nanmax(values))
     scale = mpl.colors.Normalize(low, high if high > low else low + 1)
-    axes.pcolormesh(values, cmap="Blues", norm=scale, edgecolors=GREY, linewidth=0.3)
+    axes.pcolormesh(np.ma.masked_invalid(values), cmap="Blues", norm=scale, edgecolors=GREY, linewidth=0.3)
     for row, line in enumerate(values):
         for column, value in enumerate(line):
+            if np.isnan(value):
+                continue
             colour = DARK if scale(value) > 0.55 else "#10151b"
             at = (column + 0.5, row + 0.5)
             axes.annotate(form.format(value), at, ha="center", va="center", fontsize=8, color=colour)

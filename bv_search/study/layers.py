@@ -1,6 +1,6 @@
 """Study 6: what each layer is worth at each stage, by its linear probe and by a learned pooling."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -34,7 +34,9 @@ class StageLayers:
 
 
 def study_layers(made: StudyFolder) -> Section:
-    found = [_layers(made, stage) for stage in made.heads]
+    # an encoder as it comes may lack the pooler that fine-tuning adds: then it has no figures of it
+    channels = max((made.stores[stage].manifest.layers for stage in made.heads), key=len)
+    found = [_layers(made, stage, channels) for stage in made.heads]
     return Section(
         study="layers",
         title="What each layer is worth",
@@ -44,21 +46,21 @@ def study_layers(made: StudyFolder) -> Section:
     )
 
 
-def _layers(made: StudyFolder, stage: float) -> StageLayers:
-    channels = made.stores[stage].manifest.layers
+def _layers(made: StudyFolder, stage: float, channels: Sequence[str]) -> StageLayers:
+    own = made.stores[stage].manifest.layers
     probes = {
         entry.config["head"]["channels"]: entry.report
         for entry in made.probes.get(stage, [])
         if "channels" in entry.config["head"]
     }
     pooling = next((entry for entry in made.heads[stage] if _is_learned_pooling(made, entry)), None)
-    weights = _weights(pooling) if pooling is not None else [None] * len(channels)
+    weights = dict(zip(own, _weights(pooling), strict=True)) if pooling is not None else {}
     return StageLayers(
         stage=stage,
         channels=tuple(map(str, channels)),
-        probes=tuple(probes.get(number) for number in range(len(channels))),
+        probes=tuple(probes.get(own.index(name)) if name in own else None for name in channels),
         together=probes.get(ALL),
-        weights=tuple(weights),
+        weights=tuple(weights.get(name) for name in channels),
     )
 
 

@@ -12,7 +12,7 @@ from bv_search.study.folder import StudyFolder
 from bv_search.study.section import Section
 from bv_search.study.table import Cell, Form, StudyTable, TableColumn, epochs
 
-Matrix = dict[tuple[float, float], float]
+Matrix = dict[tuple[float, float], float | None]
 """The score of a stage's best head, by the stage that it learned on and the one whose states it reads."""
 
 
@@ -31,13 +31,16 @@ def study_transfer(made: StudyFolder) -> Section:
     )
 
 
-def _by_stage(made: StudyFolder, entry: Entry) -> Iterator[tuple[float, float]]:
+def _by_stage(made: StudyFolder, entry: Entry) -> Iterator[tuple[float, float | None]]:
     for scored in made.heads:
         if scored == entry.stage:
             yield scored, entry.report
         else:
             found = _exchange(made, entry.stage, scored)
-            yield scored, fmean(found[entry.run.name, record.id].score for record in entry.records)
+            scores = [
+                found[key].score for record in entry.records if (key := (entry.run.name, record.id)) in found
+            ]
+            yield scored, fmean(scores) if scores else None
 
 
 @cache
@@ -47,7 +50,8 @@ def _exchange(made: StudyFolder, learned: float, scored: float) -> dict[tuple[st
 
 def _sentences(matrix: Matrix, stages: list[float]) -> Iterator[str]:
     for scored in stages:
-        others = [(matrix[learned, scored], learned) for learned in stages if learned != scored]
+        known = [(matrix[learned, scored], learned) for learned in stages if learned != scored]
+        others = [(score, learned) for score, learned in known if score is not None]
         if not others:
             continue
         best, learned = max(others)
@@ -80,7 +84,7 @@ def _matrix_table(made: StudyFolder, matrix: Matrix) -> StudyTable:
     )
 
 
-def _all_table(made: StudyFolder, scores: dict[Entry, dict[float, float]]) -> StudyTable:
+def _all_table(made: StudyFolder, scores: dict[Entry, dict[float, float | None]]) -> StudyTable:
     stages = list(made.heads)
     rows: list[tuple[Cell, ...]] = [
         (stage_name(entry.stage), entry.title, *(found[scored] for scored in stages))
