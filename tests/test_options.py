@@ -18,6 +18,7 @@ OPTIONS = {
     "ensemble": "--data --limit --method --no-mlflow RUN",
     "report": "--data --no-mlflow --together RUN",
     "predict": "--data --device --encoder --member --out --overwrite --store RUN|HEAD",
+    "export": "--encoder --member --no-encoder --onnx --to RUN",
     "store": "ACTION STORE",
     "run": "--data --encoder --fraction --out --space --task --trials",
     "verify": "STORE|RUN",

@@ -92,6 +92,15 @@ class PredictOptions(TypedDict, total=False):
     device: str
 
 
+class ExportOptions(TypedDict, total=False):
+    """Of `ExportConfig`."""
+
+    member: str
+    encoder: str | None
+    bundle: bool
+    onnx: bool
+
+
 class EnsembleOptions(TypedDict, total=False):
     """Of `EnsembleConfig`."""
 

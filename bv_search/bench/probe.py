@@ -31,7 +31,6 @@ from bv_search.run.roles import encoder_logits, role_ids
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Delta, difference
 from bv_search.tasks.row import Role
-from bv_search.tasks.task import Kind
 
 LINEAR, LOOP, TUNE, ENCODER = "scikit-learn", "PyTorch loop", "tune", "encoder"
 COMBINED = "its ensemble"
@@ -75,7 +74,7 @@ def _contenders(store: Store, args: Namespace) -> dict[str, Callable[[], Mapping
     """Each with a store that has checked nothing yet, as whoever begins anew."""
     linear = {LINEAR: lambda: {LINEAR: fit_linear(Store.open(store.path), threads=args.threads)}}
     return {
-        **({} if store.task.kind is Kind.SPAN else linear),
+        **({} if store.task.per_token else linear),
         LOOP: lambda: {LOOP: train_loop(Store.open(store.path))},
         TUNE: lambda: search(store, args.trials),
     }
@@ -104,7 +103,7 @@ def search(store: Store, trials: int) -> dict[str, Finding]:
 
 
 def space_of(store: Store) -> str:
-    if store.task.kind is Kind.SPAN:
+    if store.task.per_token:
         return "adapters"
     return "classification" if store.manifest.one_token else "classification-tokens"
 

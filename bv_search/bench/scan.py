@@ -44,7 +44,6 @@ from bv_search.scan.state import HeadState
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import Store
-from bv_search.tasks.task import Kind
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.space import find_space, parse_space
 
@@ -106,7 +105,7 @@ def run(args: Namespace, progress: Progress) -> Result:
         raise UserError("nothing to scan", expected="--store STORE", do="make one with extract")
     store = Store.open(args.store)
     one_token = store.manifest.one_token
-    if not store.manifest.keeps_blocks or (store.task.kind is not Kind.SPAN and not one_token):
+    if not store.manifest.keeps_blocks or not (store.task.per_token or one_token):
         raise UserError(
             "is not a store to scan here",
             where=args.store,

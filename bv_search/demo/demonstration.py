@@ -30,7 +30,7 @@ def run(config: TuneConfig, progress: Progress, settings: DemoSettings | None = 
         progress.say(f"5 of 6, tune: heads on these hidden states, space {config.begun_space}")
         found = search.run(_on(made, config), progress)
     progress.say("6 of 6, report")
-    written = report.run(ReportConfig(runs=(str(found.path),)), progress).reports[0]
+    written = report.run(ReportConfig(runs=(str(found.path),), data=str(made.data)), progress).reports[0]
     seconds = time.monotonic() - began
     return Result(
         text=describe(found, made, written, config, seconds),

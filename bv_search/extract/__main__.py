@@ -48,8 +48,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--workers",
         type=int,
-        help="encoding processes (default: one per GPU; without any, one per CPU as far as memory goes: each "
-        "takes twice the encoder's weights and 2 GB); 0: no Ray",
+        help="encoding processes (default: one per GPU, also of machines to come; without any, one per CPU "
+        "as far as memory goes: each takes twice the encoder's weights and 2 GB); 0: no Ray",
     )
     parser.add_argument("--threads", type=positive_int, help="of each worker on CPUs (default: its share)")
     parser.add_argument(

@@ -17,7 +17,7 @@ from bv_search.precision import choose_precision
 from bv_search.source.channels import Channels
 from bv_search.store.layout import ALL, FIRST, POOLER, channel_name
 from bv_search.store.manifest import EncoderEntry, Manifest
-from bv_search.tasks.task import Kind, Task
+from bv_search.tasks.task import Task
 
 UNSEEN = ("encoder.stage", "encoder.id", "encoder.revision")
 """Where an encoder was found, which may move; its digest says which one it is."""
@@ -157,8 +157,8 @@ def settle(
     config: ExtractConfig, task: Task, encoder: EncoderFacts, hardware: Hardware, data: str
 ) -> StoreSettings:
     """What is asked for, with every default decided."""
-    tokens = config.tokens or (ALL if task.kind is Kind.SPAN else FIRST)
-    if task.kind is Kind.SPAN and tokens != ALL:
+    tokens = config.tokens or (ALL if task.per_token else FIRST)
+    if task.per_token and tokens != ALL:
         raise UserError(f"--tokens {tokens} keeps no positions", where=task.name, expected="--tokens all")
     return StoreSettings(
         task=task.to_json(),

@@ -21,7 +21,6 @@ from bv_search.scan.store_view import role_index
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import TIE, Delta, Evaluation, difference
 from bv_search.tasks.row import Role
-from bv_search.tasks.task import Kind
 
 BEST, SMALLEST, ENSEMBLE = "best head", "smallest head", "ensemble"
 LADDER = (MAJORITY, ENCODER, PROBE)
@@ -204,8 +203,8 @@ class _Panel:
         )
 
     def _title(self, role: str) -> str:
-        if role == MAJORITY and self._store.task.kind is Kind.REGRESSION:
-            return "mean"
+        if role == MAJORITY:
+            return self._store.task.majority
         return "best linear probe" if role == PROBE else role
 
     def _below(self, role: str) -> Standing | None:

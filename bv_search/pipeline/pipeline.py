@@ -60,7 +60,7 @@ def run(config: PipelineConfig, progress: Progress) -> Done:
         _tell(progress, 3, f"tune: heads of the space {search_config.begun_space}")
         found = search.run(search_config, progress)
     _tell(progress, 4, "report")
-    page = _report(found, progress)
+    page = _report(found, config.data, progress)
     _tell(progress, 5, "model")
     return Done(run=found, report=page, model=_save(found, config.out / MODEL))
 
@@ -69,12 +69,12 @@ def _tell(progress: Progress, step: int, text: str) -> None:
     progress.say(f"{step} of {STEPS}, {text}")
 
 
-def _report(run: Run, progress: Progress) -> Path:
+def _report(run: Run, data: str | None, progress: Progress) -> Path:
     page = run.path / REPORT_HTML
     told = max((run.path / name).stat().st_mtime_ns for name in (JOURNAL, ENSEMBLE))
     if page.is_file() and page.stat().st_mtime_ns >= told:
         return page
-    return report.run(ReportConfig(runs=(str(run.path),)), progress).reports[0].html
+    return report.run(ReportConfig(runs=(str(run.path),), data=data), progress).reports[0].html
 
 
 def _save(run: Run, folder: Path) -> Path:

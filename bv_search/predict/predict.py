@@ -10,7 +10,7 @@ from bv_search.files import home_path, real_path
 from bv_search.model.answer import Answers, answer_rows, answer_store
 from bv_search.model.loading import ENSEMBLE, is_run, open_model
 from bv_search.model.model import NAME_ENCODER, Model
-from bv_search.predict.output import check_output, default_suffix, write_answers
+from bv_search.predict.output import check_output, write_answers
 from bv_search.run.folder import Run
 from bv_search.run.roles import find_near, open_store
 from bv_search.source.live import feed_live
@@ -83,7 +83,7 @@ def default_out(config: PredictConfig, model: Model) -> Path:
     source = (
         real_path(home_path(named)).name if named else "own-report"
     )  # whole: of mrpc-0.3 the stem is mrpc-0
-    name = f"{model.name.replace('/', '-')}-{source}{default_suffix(model.task.kind)}"
+    name = f"{model.name.replace('/', '-')}-{source}{model.task.suffix}"
     return Path(config.place) / "predictions" / name
 
 

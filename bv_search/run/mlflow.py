@@ -49,8 +49,9 @@ class _Child:
     """What MLflow already knows of a trial."""
 
     id: str
-    points: int  # of its curve
     status: str
+    has_params: bool
+    points: int = 0  # of its curve
 
 
 class MlflowMirror:
@@ -65,6 +66,8 @@ class MlflowMirror:
             self._children = self._find_children()
             found = self._find_parent()
             self.parent_id = self._create_parent() if found is None else str(found.info.run_id)
+            if found is None or not found.data.params:
+                self._log(self.parent_id, params=study_params(run))
             self._status = GOING if found is None else str(found.info.status)
 
     @property
@@ -97,6 +100,8 @@ class MlflowMirror:
             return False
         try:
             with reaching(self.uri):
+                if self.trouble is not None:  # a child may have been made, and the answer lost
+                    self._children = self._find_children() | self._children
                 for record in self._run.trials():
                     self._sync_trial(record)
         except RunError as error:
@@ -156,9 +161,10 @@ class MlflowMirror:
         return BROKEN_OFF if self._live() else "FINISHED"
 
     def _sync_trial(self, record: TrialRecord) -> None:
-        child = self._children.get(record.id)
-        if child is None:
-            child = self._create_child(record)
+        child = self._children.get(record.id) or self._create_child(record)
+        if not child.has_params:
+            self._log(child.id, params=flat(record.config))
+            child = self._children[record.id] = replace(child, has_params=True)
         if child.status != RUNNING or (record.status == RUNNING and child.points == len(record.curve)):
             return
         self._log(
@@ -200,9 +206,8 @@ class MlflowMirror:
                 **{tag: value for tag, value in more.items() if value is not None},
             },
         )
-        self._log(created.info.run_id, params=flat(record.config))
-        child = _Child(id=created.info.run_id, points=0, status=RUNNING)
-        self._children[record.id] = child
+        # known at once: what fails from here on does not make another one
+        child = self._children[record.id] = _Child(id=created.info.run_id, status=RUNNING, has_params=False)
         return child
 
     def _create_parent(self) -> str:
@@ -218,7 +223,6 @@ class MlflowMirror:
                 "bv.folder": str(self._run.path.resolve()),
             },
         )
-        self._log(created.info.run_id, params=study_params(self._run))
         return str(created.info.run_id)
 
     def _find_parent(self) -> Any:
@@ -230,7 +234,9 @@ class MlflowMirror:
         for run in self._search(f"tags.`{RUN_TAG}` = '{self._run.study.id}'"):
             tags = run.data.tags
             if tags[TRIAL_TAG]:
-                found[tags[TRIAL_TAG]] = _Child(id=run.info.run_id, points=0, status=tags[STATUS_TAG])
+                found[tags[TRIAL_TAG]] = _Child(
+                    id=run.info.run_id, status=tags[STATUS_TAG], has_params=bool(run.data.params)
+                )
         return found
 
     def _search(self, query: str) -> Iterator[Any]:

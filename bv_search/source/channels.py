@@ -74,7 +74,13 @@ class Channels:
 
     def pick(self, encoded: Encoded) -> list[Tensor]:
         """Each channel of a batch (B, S or 1, H), as it is and where it is: not rounded, on its device."""
-        return [self._pick(name, encoded) for name in self.layers]
+        return self.of_layers(encoded.layers, encoded.pooler_BH, _inside(encoded))
+
+    def of_layers(
+        self, layers: Sequence[Tensor], pooler_BH: Tensor | None, inside_BS: Tensor
+    ) -> list[Tensor]:
+        """The same of what an encoder gives; the mask tells tokens from padding."""
+        return [self._pick(name, layers, pooler_BH, inside_BS) for name in self.layers]
 
     def join(self, encoded: Encoded) -> Tensor:
         """hidden_LTH of a batch, rounded as it is stored, in float32."""
@@ -85,18 +91,25 @@ class Channels:
         ]
         return torch.stack([hidden_TH.to(self.stored) for hidden_TH in joined]).float()
 
-    def _pick(self, name: str, encoded: Encoded) -> Tensor:
+    def _pick(
+        self, name: str, layers: Sequence[Tensor], pooler_BH: Tensor | None, inside_BS: Tensor
+    ) -> Tensor:
         if name == POOLER:
-            assert encoded.pooler_BH is not None, "a channel is checked before it is read"
-            return encoded.pooler_BH[:, None]
-        hidden_BSH = encoded.layers[layer_number(name)]
+            assert pooler_BH is not None, "a channel is checked before it is read"
+            return pooler_BH[:, None]
+        hidden_BSH = layers[layer_number(name)]
         if self.tokens == FIRST:
             return hidden_BSH[:, :1]
-        return _mean(hidden_BSH, encoded.lengths) if self.tokens == MEAN else hidden_BSH
+        return _mean(hidden_BSH, inside_BS) if self.tokens == MEAN else hidden_BSH
 
 
-def _mean(hidden_BSH: Tensor, lengths: Sequence[int]) -> Tensor:
-    lengths_B1 = torch.tensor(lengths, device=hidden_BSH.device)[:, None]
-    mask_BS = torch.arange(hidden_BSH.shape[1], device=hidden_BSH.device) < lengths_B1
-    total_BH = torch.einsum("bsh,bs->bh", hidden_BSH.float(), mask_BS.float())
-    return (total_BH / lengths_B1)[:, None]
+def _inside(encoded: Encoded) -> Tensor:
+    """inside_BS: whether it is a token of the window."""
+    first = encoded.layers[0]
+    lengths_B1 = torch.tensor(encoded.lengths, device=first.device)[:, None]
+    return torch.arange(first.shape[1], device=first.device) < lengths_B1
+
+
+def _mean(hidden_BSH: Tensor, inside_BS: Tensor) -> Tensor:
+    total_BH = torch.einsum("bsh,bs->bh", hidden_BSH.float(), inside_BS.float())
+    return (total_BH / inside_BS.sum(dim=1, keepdim=True))[:, None]

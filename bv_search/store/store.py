@@ -179,15 +179,14 @@ class StoreSplit:
             return None
         table = read_columns(self.store.checked(self.entry.encoder), LOGITS_SCHEMA, ["logits"])
         flat = list_arrays(self._whole(table, self.entry.encoder)["logits"])
-        return [each.reshape(-1, 2) for each in flat] if self.store.task.kind == "span" else flat
+        return self.store.task.unflattened(flat)
 
     def refuse_nonsense_of_encoder(self) -> None:
         """Its predictions are of these windows, as many numbers as the task has, and finite."""
         if self.entry.encoder is None:
             return
         where = f"{self.store.path}/{self.entry.encoder.file}"
-        task, lengths = self.store.task, self.index["length"].to_numpy()
-        sizes = lengths * 2 if task.kind == "span" else np.full(self.windows, task.outputs)
+        sizes = self.store.task.logit_counts(self.index["length"].to_numpy())
         table = self._whole(
             read_columns(self.store.checked(self.entry.encoder), LOGITS_SCHEMA), self.entry.encoder
         )
@@ -199,7 +198,7 @@ class StoreSplit:
         if [len(each) for each in logits] != sizes.tolist() or not all(
             np.isfinite(each).all() for each in logits
         ):
-            expected = f"{task.outputs} finite numbers for what is judged"
+            expected = f"{self.store.task.outputs} finite numbers for what is judged"
             raise StoreError("makes no sense", where=where, expected=expected, found="others", do=DAMAGED)
 
     def blocks(

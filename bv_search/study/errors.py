@@ -14,7 +14,7 @@ from bv_search.study.entry import best_entry
 from bv_search.study.figures import errors_figure
 from bv_search.study.folder import StudyFolder
 from bv_search.study.judged import Judged
-from bv_search.study.section import RowToRead, Section
+from bv_search.study.section import DisputedRow, Section
 from bv_search.study.table import Cell, Form, StudyTable, TableColumn, after
 from bv_search.tasks.classification import ClassificationTask
 from bv_search.tasks.dataset import load_dataset
@@ -273,7 +273,7 @@ def _span_table(found: Sequence[StageErrors]) -> StudyTable:
     )
 
 
-def _readings(of: StageErrors) -> Iterator[RowToRead]:
+def _readings(of: StageErrors) -> Iterator[DisputedRow]:
     said = {name: _said(of, of.logits[name]) for name in (HEAD, ENCODER)}
     for title, one, other in (
         ("only the head is right", HEAD, ENCODER),
@@ -282,7 +282,7 @@ def _readings(of: StageErrors) -> Iterator[RowToRead]:
         for number in np.flatnonzero(_only(of, one, other))[:READ]:
             row = of.rows[number]
             texts = (text for text in (row.text_a, row.text_b) if text)
-            yield RowToRead(
+            yield DisputedRow(
                 title=f"{after(of.stage)}, {title}",
                 texts=tuple(text[:LONGEST] for text in texts),
                 truth=_truth(of, row),

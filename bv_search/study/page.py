@@ -13,7 +13,7 @@ from bv_search.files import write_text
 from bv_search.report.chart import SLATE
 from bv_search.study.config import FIGURES, PAGE, TABLES, StudiesConfig
 from bv_search.study.folder import StudyFolder
-from bv_search.study.section import RowToRead, Section
+from bv_search.study.section import DisputedRow, Section
 from bv_search.study.table import StudyTable
 
 LONG = 14  # rows of a table, from which on it is folded away
@@ -66,7 +66,7 @@ def _render(made: StudyFolder, sections: Sequence[Section], spent: StudyTable) -
     )
 
 
-def _by_title(readings: Sequence[RowToRead]) -> list[tuple[str, list[RowToRead]]]:
+def _by_title(readings: Sequence[DisputedRow]) -> list[tuple[str, list[DisputedRow]]]:
     return [(title, list(group)) for title, group in groupby(readings, key=lambda each: each.title)]
 
 

@@ -13,7 +13,7 @@ class StudyFigure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RowToRead:
+class DisputedRow:
     """A row of the data to read, and what each of two models says of it."""
 
     title: str  # of the group that it stands in
@@ -30,4 +30,4 @@ class Section:
     sentences: tuple[str, ...]
     tables: tuple[StudyTable, ...] = ()
     figures: tuple[StudyFigure, ...] = ()
-    readings: tuple[RowToRead, ...] = ()
+    readings: tuple[DisputedRow, ...] = ()

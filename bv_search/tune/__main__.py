@@ -151,7 +151,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="of blocks that a scan worker keeps, such as 2GB (default: as much as there is)",
     )
     parser.add_argument(
-        "--workers", type=positive_int, metavar="N", help="scan workers (default: one per GPU, or one)"
+        "--workers",
+        type=positive_int,
+        metavar="N",
+        help="scan workers; where machines come and go, so many are asked for (default: one per GPU, also of "
+        "machines to come, or one)",
     )
     parser.add_argument(
         "--warm-start",

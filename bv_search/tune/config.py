@@ -36,7 +36,7 @@ class TuneConfig:
     source: str = AUTO  # of hidden states: store, live, or auto: the faster one
     precision: str | None = None  # of wide products: one of PRECISIONS, or auto, the default
     memory: int | None = None  # bytes of blocks that a scan worker keeps; None: as many as there are
-    workers: int | None = None  # scan workers; None: one per GPU, or one
+    workers: int | None = None  # scan workers that are asked for; None: one per GPU, or one
     seed: int | None = None
     name: str | None = None
     resume: bool = False

@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from threading import Thread, get_native_id
 
+from bv_search.autoscaler import find_growth
 from bv_search.cluster import machines, ray_session
 from bv_search.command import AUTO, Progress
 from bv_search.ensemble import ensemble
@@ -72,7 +73,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             memory = {"peak_scan_worker": workers.peak_memory()}
         _combine(study, progress)
         times.note("ensemble")
-        _register(study.run, mirror, progress)
+        _register(study, mirror, progress)
         times.note("register")
         recorder.ended(times.spent(workers.busy()), memory, session.why)
         _tell_of_trouble(mirror, progress)
@@ -126,7 +127,9 @@ def _import_aside() -> None:
 @contextmanager
 def _scan_workers(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator[RayWorkers]:
     """Scan workers that read the source chosen; where it is not, one of them measures both."""
-    share = WorkerShare.of_cluster(machines(), study.run.study.workers)
+    there = machines()
+    growth, asked = find_growth(there), study.run.study.workers
+    share = WorkerShare.of_cluster(there, asked, growth.to_come, is_elastic=growth.is_elastic)
     place, choice = absolute(study.store.path), study.source_choice
     measured = choice.source == AUTO
     inputs = WorkerInput(
@@ -178,10 +181,9 @@ def _combine(study: OpenStudy, progress: Progress) -> None:
         ensemble.decide([run], study.store, EnsembleConfig(runs=(str(run.path),)), progress)
 
 
-def _register(run: Run, mirror: MlflowMirror, progress: Progress) -> None:
+def _register(study: OpenStudy, mirror: MlflowMirror, progress: Progress) -> None:
     """What the run answers with, as a servable model; a failure is told, and costs the run nothing."""
-    from bv_search.model.loading import open_model
     from bv_search.model.registry import register  # with torch, which the search itself does without
 
-    if best(run.trials()) and register(open_model(run.path), mirror) is None:
+    if best(study.run.trials()) and register(study.run, study.store, mirror) is None:
         progress.say(f"the model is not registered in MLflow: {mirror.trouble}")

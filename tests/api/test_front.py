@@ -13,6 +13,7 @@ import bv_search as bv
 from bv_search.api import options
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.errors import BvError
+from bv_search.export.export import ExportConfig
 from bv_search.extract.config import ExtractConfig
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.pipeline.config import PipelineConfig
@@ -29,7 +30,7 @@ ERRORS = (
     "UserError"
 )
 VERBS = (
-    "demo doctor dry_run ensemble extract finetune pipeline predict quote report rerun resume "
+    "demo doctor dry_run ensemble export extract finetune pipeline predict quote report rerun resume "
     "study tune verify"
 )
 WIDER = {"space", "heads", "warm_start", "runs", "method"}
@@ -83,6 +84,7 @@ def test_importing_it_imports_neither_torch_nor_ray() -> None:
         (options.PredictOptions, PredictConfig, "place store"),
         (options.EnsembleOptions, EnsembleConfig, "runs"),
         (options.StudyOptions, StudiesConfig, "task encoder out data"),
+        (options.ExportOptions, ExportConfig, "run to"),
         (options.PipelineOptions, PipelineConfig, "task encoder out data"),
     ],
 )

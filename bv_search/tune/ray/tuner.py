@@ -7,6 +7,7 @@ from typing import Any
 
 from ray import tune
 
+from bv_search.autoscaler import HEAD
 from bv_search.tune.budget import Budget
 from bv_search.tune.packing import TRIAL
 from bv_search.tune.ray.scheduler import RayScheduler
@@ -45,7 +46,8 @@ def run_trials(budget: Budget, searcher: RaySearcher, scheduler: RayScheduler, s
     os.environ.update(TUNE_SETTINGS)
     # a trial's process that dies costs nothing: Ray would tell of it with a traceback
     logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
-    trainable = tune.with_resources(ThinTrial, tune.PlacementGroupFactory([{"CPU": 0.01}]))
+    # on the head, which needs no room for them, and is there as long as the cluster is
+    trainable = tune.with_resources(ThinTrial, tune.PlacementGroupFactory([{HEAD: 0.001}]))
     tuner = tune.Tuner(
         trainable,
         tune_config=tune.TuneConfig(
