@@ -18,7 +18,7 @@ class Spent:
     name: str
     quoted: float | None  # seconds
     took: float | None
-    bytes_quoted: float | None
+    bytes_quoted: int | None
     bytes: int
 
 
@@ -32,7 +32,7 @@ def spent_table(
         name="in all",
         quoted=sum(one.quoted or 0.0 for one in both),
         took=sum(one.took or 0.0 for one in both),
-        bytes_quoted=sum(one.bytes_quoted or 0.0 for one in each),
+        bytes_quoted=sum(one.bytes_quoted or 0 for one in each),
         bytes=sum(one.bytes for one in each) + copies,
     )
     return StudyTable(
@@ -75,9 +75,9 @@ def _of(
     times = [took[step.name] for step in steps if step.name in took]
     return Spent(
         name=name,
-        quoted=sum(quote.seconds for quote in quotes) if quotes else None,
+        quoted=float(sum(quote.seconds for quote in quotes)) if quotes else None,
         took=sum(times) if times else None,
-        bytes_quoted=sum(quote.bytes for quote in quotes) if quotes else None,
+        bytes_quoted=round(sum(quote.bytes for quote in quotes)) if quotes else None,
         bytes=sum(_bytes_of(config, step) for step in steps),
     )
 
