@@ -25,6 +25,7 @@ for _verb in (
     "pipeline",
     "predict",
     "report",
+    "study",
     "tune",
     "verify",
 ):
@@ -40,9 +41,11 @@ from bv_search.api.verbs import (  # noqa: E402
     finetune,
     pipeline,
     predict,
+    quote,
     report,
     rerun,
     resume,
+    study,
     tune,
     verify,
 )
@@ -102,9 +105,11 @@ __all__ = [
     "finetune",
     "pipeline",
     "predict",
+    "quote",
     "report",
     "rerun",
     "resume",
+    "study",
     "tune",
     "verify",
 ]

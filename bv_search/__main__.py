@@ -21,6 +21,7 @@ COMMANDS = {
     "verify": "look at every file of a store or a run",
     "store": "tell what is in a store",
     "doctor": "say what this machine offers, and what will be chosen",
+    "study": "how little fine-tuning, data and head is enough: all studies of the source work",
     "bench": "measure a claim of the project on this machine",
 }
 

@@ -49,6 +49,7 @@ RAY = (
     "finetune",
     "hostile",
     "pipeline",
+    "study/test_studies.py",
     "test_cluster.py",
     "tune",
 )

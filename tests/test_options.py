@@ -12,9 +12,9 @@ OPTIONS = {
     "extract": "--batch-tokens --block-bytes --data --dtype --encoder --format --layers --out --precision "
     "--repair --seed --task --threads --tokens --workers",
     "tune": "--cache --data --data-fraction --dry-run --finalists --folds --generation --max-parameters "
-    "--memory --name --objective --pack --patience --precision --rerun --resume --runs --scheduler "
-    "--searcher --seed --seeds --shape --source --space --store --target --time-budget --trials --warm-start "
-    "--workers",
+    "--memory --name --no-ladder --objective --pack --patience --precision --rerun --resume --runs "
+    "--scheduler --searcher --seed --seeds --shape --source --space --store --target --time-budget --trials "
+    "--warm-start --workers",
     "ensemble": "--data --limit --method --no-mlflow RUN",
     "report": "--data --no-mlflow --together RUN",
     "predict": "--data --device --encoder --member --out --overwrite --store RUN|HEAD",
@@ -22,6 +22,8 @@ OPTIONS = {
     "store": "ACTION STORE",
     "run": "--data --encoder --fraction --out --space --task --trials",
     "verify": "STORE|RUN",
+    "study": "--cap --data --dry-run --encoder --fractions --heads --keep-stores --only --out --seeds "
+    "--space --stages --task --trials",
     "doctor": "--runs",
     "bench": "--batch-tokens --budget --cache --data --disk --driver-seconds --encoder --fraction "
     "--generations --head-price --head-rows --heads --megabytes --network --object-store --plot --precision "

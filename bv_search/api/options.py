@@ -77,6 +77,7 @@ class TuneOptions(SpaceOptions, ResumeOptions, total=False):
 
     scheduler: str | None
     warm_start: "Iterable[Place | Run]"
+    ladder: bool | None
     objective: str | None
     generation: int | None
     precision: str | None
@@ -111,6 +112,20 @@ class EnsembleOptions(TypedDict, total=False):
     limit: int
     data: str | None
     mlflow: bool
+
+
+class StudyOptions(TypedDict, total=False):
+    """Of `StudiesConfig`."""
+
+    stages: tuple[float, ...]
+    fractions: tuple[float, ...]
+    heads: Place | Mapping[str, Any]
+    space: Place | Mapping[str, Any]
+    trials: int | None
+    seeds: int
+    cap: float
+    only: tuple[str, ...]
+    keep_stores: bool
 
 
 class PipelineOptions(TypedDict, total=False):

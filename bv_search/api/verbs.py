@@ -20,6 +20,7 @@ from bv_search.api.options import (
     PredictOptions,
     ResumeOptions,
     SpaceOptions,
+    StudyOptions,
     TuneOptions,
 )
 
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from bv_search.run.folder import Run
     from bv_search.store.store import Store
     from bv_search.store.verify import Verification
+    from bv_search.study.config import StudiesConfig
+    from bv_search.study.quote import Quote
+    from bv_search.study.studies import StudiesDone
     from bv_search.tune.config import TuneConfig
     from bv_search.tune.dry_run import DryRun
     from bv_search.tune.rerun import Rerun
@@ -278,6 +282,52 @@ def pipeline(
     )
     with listening(progress) as heard:
         return _opened(whole.run(config, heard).run.path)
+
+
+def study(
+    task: Place,
+    *,
+    encoder: Place,
+    out: Place,
+    data: Place | None = None,
+    progress: Listener = True,
+    **options: Unpack[StudyOptions],
+) -> "StudiesDone":
+    """How little fine-tuning, data and head is enough: the studies, as `bv-search study`, with a page.
+
+    What is done already is not done again; a notebook shows the page.
+    """
+    from bv_search.study import studies
+
+    with listening(progress) as heard:
+        return studies.run(_studies_config(task, encoder, out, data, options), heard)
+
+
+def quote(
+    task: Place,
+    *,
+    encoder: Place,
+    out: Place,
+    data: Place | None = None,
+    progress: Listener = True,
+    **options: Unpack[StudyOptions],
+) -> "Quote":
+    """What `study` would take, in seconds and bytes, by rates measured here; nothing is written."""
+    from bv_search.study import studies
+
+    with listening(progress) as heard:
+        return studies.dry_run(_studies_config(task, encoder, out, data, options), heard)
+
+
+def _studies_config(
+    task: Place, encoder: Place, out: Place, data: Place | None, options: Mapping[str, Any]
+) -> "StudiesConfig":
+    from bv_search.study.config import StudiesConfig
+
+    named = _spelt(options)
+    if isinstance(named.get("heads"), Path):
+        named["heads"] = str(named["heads"])
+    return StudiesConfig(task=str(task), encoder=str(encoder), data=_text(data), out=Path(out), **named)
 
 
 def demo(*, progress: Listener = True, **options: Unpack[TuneOptions]) -> "AnsweringRun":

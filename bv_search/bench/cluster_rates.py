@@ -6,7 +6,7 @@ from typing import Any
 
 from bv_search.heads.config import HeadConfig, HeadShape
 from bv_search.store.layout import MICRO_BATCH
-from bv_search.tune.dry_run import batch_seconds
+from bv_search.tune.dry_run import sample_of, seconds_per_batch
 
 JUDGING = 1 / 3  # of the work of training on a row: no gradient
 
@@ -35,4 +35,4 @@ class ClusterRates:
 
 def measure_head_rows(heads: Sequence[HeadConfig], shape: HeadShape, tokens: int) -> float:
     """Of a pack on this machine: what a dry run quotes."""
-    return MICRO_BATCH / batch_seconds(heads, shape, tokens)
+    return MICRO_BATCH / seconds_per_batch(sample_of(heads), shape, tokens)

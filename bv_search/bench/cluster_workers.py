@@ -47,7 +47,7 @@ class _Running:
 
 
 @dataclass(kw_only=True)
-class NodeCache:
+class MachineCache:
     """Of a machine: the least recently used goes, where all is full."""
 
     room: int  # chunks
@@ -73,7 +73,7 @@ class SimulatedWorkers:
         self._rates, self._work = rates, work
         self._chunk_rows = work.windows / CHUNKS
         room = int(rates.cache / work.bytes * CHUNKS)
-        self._caches = [NodeCache(room=room) for _ in range(rates.machines(size))]
+        self._caches = [MachineCache(room=room) for _ in range(rates.machines(size))]
         self._free = deque(number % len(self._caches) for number in range(size))
         self._running: list[_Running] = []
         self._finals = MadeUpFinals(work.shape, {})

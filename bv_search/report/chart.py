@@ -39,11 +39,11 @@ STYLE = {
 class Chart:
     """A figure that becomes SVG text when its drawing is done: in a page, and as a file of its own."""
 
-    def __init__(self, title: str, height: float, panels: Sequence[float]) -> None:
+    def __init__(self, title: str, height: float, panels: Sequence[float], *, share: bool) -> None:
         self.title = title
         self.svg = self.alone = ""
         self.figure = Figure(figsize=(WIDTH, height), layout="constrained")
-        grid = self.figure.subplots(len(panels), sharex=True, squeeze=False, height_ratios=panels)
+        grid = self.figure.subplots(len(panels), sharex=share, squeeze=False, height_ratios=panels)
         self.panels: list[Any] = list(grid[:, 0])
 
     @property
@@ -59,10 +59,12 @@ class Chart:
 
 
 @contextmanager
-def drawing(title: str, height: float, panels: Sequence[float] = (1.0,)) -> Iterator[Chart]:
-    """Panels stand above each other, and their heights relate as these numbers do."""
+def drawing(
+    title: str, height: float, panels: Sequence[float] = (1.0,), *, share: bool = True
+) -> Iterator[Chart]:
+    """Panels stand above each other, and their heights relate as these numbers do; a shared axis is level."""
     with mpl.rc_context(STYLE):
-        chart = Chart(title, height, panels)
+        chart = Chart(title, height, panels, share=share)
         yield chart
         chart.finish()
 

@@ -119,7 +119,7 @@ def parameters_chart(facts: Facts) -> str:
                 fontsize=9,
             )
         axes.set_xscale("log")
-        axes.xaxis.set_major_formatter(FuncFormatter(_thousands))
+        axes.xaxis.set_major_formatter(FuncFormatter(thousands))
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.set_xlabel("parameters of the head")
         axes.set_ylabel(f"{facts.task.metric} on report")
@@ -149,7 +149,7 @@ def curves_chart(facts: Facts) -> str | None:
                 markersize=4 if best else 2,
                 label=f"trial {record.id}, the best of these" if best else None,
             )
-        axes.xaxis.set_major_formatter(FuncFormatter(_thousands))
+        axes.xaxis.set_major_formatter(FuncFormatter(thousands))
         axes.set_xlabel("rows of the train split seen")
         axes.set_ylabel(f"{facts.task.metric} on select")
         axes.grid(axis="both")
@@ -291,7 +291,7 @@ def _cycle(values: Sequence[str]) -> Iterator[str]:
         yield from values
 
 
-def _thousands(value: float, _: object) -> str:
+def thousands(value: float, _: object) -> str:
     if value >= 1e6:
         return f"{value / 1e6:g} M"
     return f"{value / 1e3:g} k" if value >= 1e3 else f"{value:g}"

@@ -56,12 +56,12 @@ def _probes(facts: Facts) -> Mapping[int | str, TrialRecord]:
 def _learned_pooling(facts: Facts) -> tuple[TrialRecord | None, Sequence[float]]:
     for record in facts.ranked:
         folder = facts.run.head_folder(record.id)
-        if weights := [own for head in load_heads(folder) for own in _learned_weights(head)]:
+        if weights := [own for head in load_heads(folder) for own in learned_weights(head)]:
             return record, torch.stack(weights).mean(dim=0).tolist()
     return None, ()
 
 
-def _learned_weights(head: Head) -> list[torch.Tensor]:
+def learned_weights(head: Head) -> list[torch.Tensor]:
     """weights_L of its first learned pooling, if it has one."""
     mixes = (getattr(branch, "mix", None) for branch in head.branches)
     learned = (mix.logits_L for mix in mixes if isinstance(mix, Mix) and mix.logits_L is not None)

@@ -35,10 +35,10 @@ def span_facts(facts: Facts) -> list[SpanFacts]:
         return []
     encoder = facts.standing(ENCODER)
     theirs = None if encoder is None else encoder.evaluation.outcome[:, EXACT] == 1.0
-    return [_facts_of(standing, facts.index, theirs) for standing in facts.standings]
+    return [facts_of(standing, facts.index, theirs) for standing in facts.standings]
 
 
-def _facts_of(standing: Standing, index: pa.Table, theirs: np.ndarray | None) -> SpanFacts:
+def facts_of(standing: Standing, index: pa.Table, theirs: np.ndarray | None) -> SpanFacts:
     best = best_spans(index, standing.logits)
     outcome = standing.evaluation.outcome
     right, answered = outcome[:, EXACT] == 1.0, outcome[:, HAS_ANSWER] == 1.0

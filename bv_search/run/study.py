@@ -64,6 +64,7 @@ class Study:
     finalists: Count = 0  # heads that learn once more at the end, from all rows
     seeds: Positive = 3  # copies of each of these
     room: Positive | None = None  # heads of a pack that memory has room for, where that is to say
+    ladder: bool = True  # whether it begins with the ladder
     workers: Positive | None = None  # None: as many as there are GPUs, or one
     objective: str = SCORE  # or several, with commas between them: the search looks for a front
     target: float | None = None  # on select: a head that reaches it ends the search

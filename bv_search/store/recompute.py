@@ -4,6 +4,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import torch
 
 from bv_search.encoder.batches import plan_inference, read_tokens
@@ -27,10 +28,16 @@ def encoder_rate(store: Store, source: Path) -> float | None:
 def tokens_per_second(store: Store, encoder: Encoder) -> float:
     """Of forward passes over batches of like length, for a moment, after one to warm up."""
     windows = store.splits()[0].index_group(0, ["token_ids", "type_ids"])
+    manifest = store.manifest
+    return rate_of(encoder, windows, manifest.precision, manifest.batch_tokens or BATCH_TOKENS)
+
+
+def rate_of(encoder: Encoder, windows: pa.Table, precision: str, batch_tokens: int = BATCH_TOKENS) -> float:
+    """The same of any windows."""
     ids, types = read_tokens(windows, "token_ids"), read_tokens(windows, "type_ids")
     lengths = np.array([len(tokens) for tokens in ids], np.int32)
-    dtype = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(store.manifest.precision)
-    batches = list(plan_inference(lengths, tokens=store.manifest.batch_tokens or BATCH_TOKENS))
+    dtype = {"bfloat16": torch.bfloat16, "float16": torch.float16}.get(precision)
+    batches = list(plan_inference(lengths, tokens=batch_tokens))
     tokens, started = 0, 0.0
     # entered once around all batches: autocast then casts the weights once, and not for each of them
     with torch.inference_mode(), autocast(encoder.device, dtype):

@@ -73,6 +73,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="with parameters, look for the front of good and small heads (default: score)",
     )
     parser.add_argument(
+        "--no-ladder",
+        action="store_true",
+        help="begin with the heads, where the rungs are known already, of another run on this store",
+    )
+    parser.add_argument(
         "--target",
         type=score,
         metavar="SCORE",
@@ -236,6 +241,7 @@ def to_config(args: Namespace) -> TuneConfig:
         folds=args.folds,
         finalists=args.finalists,
         seeds=args.seeds,
+        ladder=False if args.no_ladder else None,
         pack=args.pack,
         generation=args.generation,
         source=args.source,

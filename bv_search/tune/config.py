@@ -30,6 +30,7 @@ class TuneConfig:
     folds: int | None = None  # copies of each head; None: some where few rows choose, one elsewhere
     finalists: int | None = None  # heads that learn once more, from all rows; None: none of a table
     seeds: int | None = None  # copies of each of these
+    ladder: bool | None = None  # False: without the ladder; None: with it
     pack: str | None = None  # heads that share a pass, or auto, the default: by memory
     generation: int | None = None  # trials under way at once; None: by the searcher
     source: str = AUTO  # of hidden states: store, live, or auto: the faster one

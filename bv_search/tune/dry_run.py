@@ -39,6 +39,7 @@ from bv_search.tune.study import (
 
 BERT_LARGE_PARAMETERS = 335_141_888  # what `percent` is of, where a shape stands in for a store
 MOST_LAYERS, WIDEST = 1_000, 1 << 17
+SAMPLE = 8  # heads of a space that are timed
 LISTED = 40  # heads shown as text
 
 
@@ -196,17 +197,23 @@ def estimate(
 def _seconds_per_batch(store: Store, heads: Sequence[HeadSize]) -> float:
     train = store.splits("train")[0]
     tokens = max(1, round(train.entry.tokens / train.windows))
-    return batch_seconds([size.config for size in heads], head_shape(store), tokens)
+    return seconds_per_batch(sample_of([size.config for size in heads]), head_shape(store), tokens)
 
 
-def batch_seconds(heads: Sequence[HeadConfig], shape: HeadShape, tokens: int) -> float:
-    """Of one head in a pack: forward and backward of a sample of these heads on made-up numbers."""
-    lengths_N = torch.full((MICRO_BATCH,), tokens)
-    hidden_LTH = torch.randn(shape.layers, MICRO_BATCH * tokens, shape.width)
-    sample = [heads[n] for n in np.linspace(0, len(heads) - 1, min(8, len(heads)), dtype=int)]
-    pack = Pack([Head(config, shape).initialise(0) for config in sample])
+def sample_of(heads: Sequence[HeadConfig]) -> list[HeadConfig]:
+    """A few of them, evenly."""
+    return [heads[n] for n in np.linspace(0, len(heads) - 1, min(SAMPLE, len(heads)), dtype=int)]
+
+
+def seconds_per_batch(
+    heads: Sequence[HeadConfig], shape: HeadShape, tokens: int, *, windows: int = MICRO_BATCH
+) -> float:
+    """Of one head in a pack of these: forward and backward of so many windows of made-up numbers."""
+    lengths_N = torch.full((windows,), tokens)
+    hidden_LTH = torch.randn(shape.layers, windows * tokens, shape.width)
+    pack = Pack([Head(config, shape).initialise(0) for config in heads])
     for _ in range(2):  # the first one pays for what is made once
         begun = time.perf_counter()
         torch.autograd.backward(torch.stack([out.sum() for out in pack({None: hidden_LTH}, lengths_N)]).sum())
         seconds = time.perf_counter() - begun
-    return seconds / len(sample)
+    return seconds / len(heads)

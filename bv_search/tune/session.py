@@ -6,8 +6,7 @@ from functools import cached_property
 
 from bv_search.command import AUTO, Progress
 from bv_search.run.folder import Run
-from bv_search.scan.ladder import rungs_of
-from bv_search.scan.store_view import count_rows, doubts, head_shape, learned_split
+from bv_search.scan.store_view import count_rows, doubts, learned_split
 from bv_search.tune.budget import Budget, interruptible
 from bv_search.tune.dispatcher import Dispatcher
 from bv_search.tune.finale import Finale, find_finalists
@@ -127,7 +126,7 @@ class Session:
             halving=self.study.run.study.scheduler == "asha",
             one_token=self.study.store.manifest.one_token,
         )
-        ladder = rungs_of(head_shape(self.study.store))
+        ladder = self.study.ladder
         over = {each.trial for each in self.past if each.finished}
         trained = [rung for rung in ladder if not rung.is_solved and rung.trial not in over]
         return Dispatcher(
@@ -187,7 +186,7 @@ def budget_of(seconds: float | None, study: OpenStudy, past: Sequence[Past]) -> 
         seconds,
         target=study.run.study.target,
         patience=study.run.study.patience,
-        ladder=[rung.trial for rung in rungs_of(head_shape(study.store))],
+        ladder=[rung.trial for rung in study.ladder],
         size=study.size and (lambda config: study.sizes.of_head(config.head)),
     )
     budget.recall(past)

@@ -15,6 +15,7 @@ from bv_search.run.folder import Run
 from bv_search.run.roles import check_data, find_near, refuse_ride
 from bv_search.run.study import FRONT, OBJECTIVES, SCORE, Study
 from bv_search.scan.folds import Folds
+from bv_search.scan.ladder import LadderRung, rungs_of
 from bv_search.scan.store_view import count_rows, head_shape
 from bv_search.source import SOURCES
 from bv_search.source.choice import SourceChoice, choose_source
@@ -48,6 +49,11 @@ class OpenStudy:
     store: Store
     source_choice: SourceChoice
     changes: Mapping[str, Any] = field(default_factory=dict)  # of a resumed study, once it may be written to
+
+    @property
+    def ladder(self) -> list[LadderRung]:
+        """What it begins with; nothing, where it was told to leave that out."""
+        return list(rungs_of(head_shape(self.store))) if self.run.study.ladder else []
 
     @property
     def sizes(self) -> Sizes:
@@ -238,6 +244,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
         folds=folds,
         finalists=choose_finalists(config, searcher, folds),
         seeds=choose_seeds(config, folds),
+        ladder=config.ladder is not False,
         objective=config.objective or SCORE,
         target=config.target,
         patience=config.patience,
@@ -298,6 +305,7 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space, *, one_token: b
         "--generation": (study.generation, config.generation),
         "--data-fraction": (study.data_fraction, config.data_fraction),
         "--folds": (study.folds, config.folds),
+        "--no-ladder": (study.ladder, config.ladder),
         "--precision": (study.precision, config.precision),
         "--finalists": (study.finalists, config.finalists),
         "--seeds": (study.seeds, config.seeds),

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from bv_search.scan.ladder import LadderRung, rungs_of
-from bv_search.scan.store_view import head_shape
+from bv_search.scan.ladder import LadderRung
 from bv_search.space.space import Config
 from bv_search.tune.resume import Past, without_rungs
 from bv_search.tune.searchers import SEARCHERS, Searcher
@@ -60,7 +59,7 @@ class Trials:
     def rungs(self) -> list[LadderRung]:
         """Those that are not solved or trained yet."""
         done = {past.trial for past in self.past if past.finished}
-        return [rung for rung in rungs_of(head_shape(self.study.store)) if rung.trial not in done]
+        return [rung for rung in self.study.ladder if rung.trial not in done]
 
     @property
     def solved(self) -> set[str]:

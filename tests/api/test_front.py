@@ -21,6 +21,7 @@ from bv_search.predict.predict import PredictConfig
 from bv_search.run.folder import Run
 from bv_search.store.layout import BlockLimits
 from bv_search.store.store import Store
+from bv_search.study.config import StudiesConfig
 from bv_search.tune.config import TuneConfig
 
 CLASSES = "Head Model Run Stage Store"
@@ -29,9 +30,10 @@ ERRORS = (
     "UserError"
 )
 VERBS = (
-    "demo doctor dry_run ensemble export extract finetune pipeline predict report rerun resume tune verify"
+    "demo doctor dry_run ensemble export extract finetune pipeline predict quote report rerun resume "
+    "study tune verify"
 )
-WIDER = {"space", "warm_start", "runs", "method"}
+WIDER = {"space", "heads", "warm_start", "runs", "method"}
 """Options that take more than their config does, which is made of them."""
 
 
@@ -81,6 +83,7 @@ def test_importing_it_imports_neither_torch_nor_ray() -> None:
         (options.TuneOptions, TuneConfig, "store more resume"),
         (options.PredictOptions, PredictConfig, "place store"),
         (options.EnsembleOptions, EnsembleConfig, "runs"),
+        (options.StudyOptions, StudiesConfig, "task encoder out data"),
         (options.ExportOptions, ExportConfig, "run to"),
         (options.PipelineOptions, PipelineConfig, "task encoder out data"),
     ],

@@ -22,7 +22,7 @@ from bv_search.bench.cluster_workers import (
     NETWORK,
     STORE,
     STRAGGLERS,
-    NodeCache,
+    MachineCache,
 )
 from bv_search.command import Progress, main
 from bv_search.store.layout import MICRO_BATCH
@@ -92,7 +92,7 @@ def test_workers_without_heads_wait() -> None:
 
 
 def test_a_node_cache_keeps_what_was_read_last() -> None:
-    cache = NodeCache(room=2)
+    cache = MachineCache(room=2)
     assert [cache.read(chunk) for chunk in (0, 1, 0, 2, 0, 1)] == [False, False, True, False, True, False]
 
 

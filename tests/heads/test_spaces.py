@@ -19,6 +19,7 @@ MADE_FOR = {
     "classification-tokens": [ALL_TOKENS],
     "cnn": [SPANS, ALL_TOKENS, ONE_TOKEN],
     "data-fraction": [SPANS, ALL_TOKENS, ONE_TOKEN],
+    "few-rows": [ALL_TOKENS, ONE_TOKEN],
     "full": [SPANS],
     "optimiser": [SPANS, ALL_TOKENS, ONE_TOKEN],
     "paper-classification": [ALL_TOKENS, ONE_TOKEN],

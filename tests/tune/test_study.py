@@ -47,6 +47,18 @@ def test_a_resumed_run_is_as_it_was_begun(begun: OpenStudy) -> None:
     assert resumed.space.document == begun.space.document
 
 
+def test_a_run_may_do_without_the_ladder(begun: OpenStudy, space: str, tmp_path: Path) -> None:
+    assert {rung.rung for rung in begun.ladder} == {"majority", "probe"}
+    config = TuneConfig(
+        space=space, store=begun.store.path, name="bare", ladder=False, runs=tmp_path / "runs"
+    )
+    assert open_study(config).ladder == []
+    again = TuneConfig(name="bare", resume=True, runs=tmp_path / "runs")
+    assert open_study(again).ladder == []
+    with pytest.raises(UserError, match="--no-ladder of a run cannot change"):
+        resume(begun, ladder=False)
+
+
 def test_what_is_said_again_may_be_what_was_said(begun: OpenStudy, space: str) -> None:
     said: dict[str, Any] = {"space": space, "searcher": "random", "scheduler": "asha", "seed": 3}
     assert (
