@@ -1,0 +1,83 @@
+"""The page's list of commands for one's own machines, typed line by line on a laptop, against three hosts."""
+
+import csv
+import json
+import re
+import sys
+import time
+from typing import Any
+
+import pytest
+
+from tests.cluster.clusters import Cluster, watching, with_cpus
+from tests.cluster.hosts import Host
+from tests.cluster.page import Line, read_list
+
+OWN = "Your own machines"
+AFTERWARDS_SECONDS = 120.0  # workers notice by themselves that their head has gone
+SCANS, ENCODES = "ray::ScanWorker", "ray::MapWorker"
+
+
+def verb(line: Line) -> str:
+    found = re.search(r"bv-search (\w+)|ray (\S+)", line.command)
+    return "export" if found is None else found[1] or found[2]
+
+
+@pytest.fixture(scope="module")
+def typed(cluster: Cluster) -> dict[str, Any]:
+    """What each line's command printed, and which processes it had where, by its verb."""
+    said: dict[str, Any] = {}
+    for line in read_list(OWN):
+        began = time.monotonic()
+        with watching(lambda: cluster.hosts) as seen:
+            if line.again:
+                said["status"] = cluster.type_until(line, with_cpus(6))
+            elif verb(line) == "down":
+                said["before down"] = cluster.of_ray()
+                said["down"] = cluster.type(line).stdout
+            else:
+                said[verb(line)] = cluster.type(line).stdout
+            if line.beside:
+                cluster.type_until("ray job list", lambda _: True)
+        said[f"{verb(line)} processes"] = dict(seen)
+        sys.stdout.write(f"{time.monotonic() - began:6.1f} s  {line.command}\n")
+    return said
+
+
+def test_every_line_of_the_page_works(typed: dict[str, Any]) -> None:
+    verbs = [verb(line) for line in read_list(OWN)]
+    assert set(verbs) <= {*typed, "export"}
+    for name in ("finetune", "extract", "tune", "ensemble", "report"):
+        assert "succeeded" in typed[name], typed[name]
+
+
+def test_both_workers_encoded_and_trained(typed: dict[str, Any], cluster: Cluster) -> None:
+    for name, mark in (("extract", ENCODES), ("tune", SCANS)):
+        where = {host for host, kind in typed[f"{name} processes"] if kind == mark}
+        assert {host.name for host in cluster.workers} <= where, f"{name}: {mark} only on {where}"
+
+
+def test_the_run_came_home_whole(typed: dict[str, Any], cluster: Cluster) -> None:
+    said = json.loads(cluster.type("bv-search verify runs/first --json").stdout)
+    assert said["damaged"] == []
+
+
+def test_nothing_is_left_after_down(typed: dict[str, Any], cluster: Cluster) -> None:
+    assert set(typed["before down"]) == {host.name for host in cluster.hosts}
+    until = time.monotonic() + AFTERWARDS_SECONDS
+    while (left := cluster.of_ray()) and time.monotonic() < until:
+        time.sleep(1)
+    assert not left
+
+
+def test_one_host_finds_the_same(typed: dict[str, Any], cluster: Cluster) -> None:
+    (tune,) = (line for line in read_list(OWN) if verb(line) == "tune")
+    alone = tune.command.partition("-- ")[2].replace("--runs /shared/runs", "--runs /shared/alone")
+    cluster.type(alone)
+    assert scores(cluster.laptop, "/shared/runs/first") == scores(cluster.laptop, "/shared/alone/first")
+
+
+def scores(host: Host, run: str) -> list[tuple[str, ...]]:
+    """Each trial's, the winner first."""
+    rows = csv.DictReader(host.run(f"cat {run}/leaderboard.csv").stdout.splitlines())
+    return [(row["trial"], row["status"], row["select_score"], row["report_score"]) for row in rows]
