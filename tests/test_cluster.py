@@ -1,6 +1,7 @@
 """The cluster files, by Ray's own schema; no machine is started."""
 
 import json
+import shlex
 import socket
 import subprocess
 from functools import cache
@@ -12,8 +13,9 @@ import pytest
 import yaml
 
 from bv_search import ping as ping_module
+from bv_search.__main__ import find_command
 from bv_search.cluster import SETTINGS, ray_session
-from bv_search.command import CALM_THREADS
+from bv_search.command import CALM_THREADS, build_parser
 from bv_search.errors import UserError
 
 CLUSTER = Path(__file__).resolve().parents[1] / "cluster"
@@ -72,6 +74,9 @@ def test_kuberay_takes_it(kind: str) -> None:
     spec = manifest["spec"].get("rayClusterSpec", manifest["spec"])
     assert spec["authOptions"] == {"mode": "token"}
     assert spec["rayVersion"] == version("ray")
+    if "entrypoint" in manifest["spec"]:
+        words = shlex.split(manifest["spec"]["entrypoint"])
+        build_parser(find_command(words[1])).parse_args(words[2:])
     broken = json.loads(json.dumps(manifest).replace('"mountPath"', '"mountpath"'))
     with pytest.raises(jsonschema.ValidationError, match="mountpath"):
         jsonschema.validate(broken, schema)

@@ -6,6 +6,7 @@
 import csv
 import os
 import re
+import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -152,6 +153,25 @@ def test_an_extraction_has_the_bytes_of_an_unbroken_one(
     assert status == "SUCCEEDED", job.log()
     assert manifest(up, out) == undisturbed["manifest"]
     print_line(f"{name}: {seconds:.0f} s")
+
+
+@pytest.mark.parametrize("number", range(ROUNDS))
+def test_a_lost_head_is_set_up_again_and_the_run_goes_on(
+    up: Cluster, undisturbed: dict[str, Any], number: int
+) -> None:
+    random = Random(f"head {number}")
+    whole(up)
+    name = f"head-{number}"
+    Job(up, name, tune(name, STORE))
+    time.sleep(random.uniform(0.3, 0.9) * undisturbed["seconds"])
+    for process in up.head.of_ray():
+        os.kill(process, signal.SIGKILL)
+    up.type("ray up --yes cluster/cpu.yaml")
+    up.type_until("ray job submit -- ray status", with_cpus(CPUS), seconds=180)
+    job = Job(up, f"{name}-resumed", f"bv-search tune --resume {name} --workers 2 --runs /shared/runs")
+    status, _ = job.end()
+    assert status == "SUCCEEDED", job.log()
+    assert scores(up, name) == undisturbed["scores"]
 
 
 def disturb(cluster: Cluster, kind: str, random: Random, seconds: float) -> None:
