@@ -150,5 +150,7 @@ def test_every_machine_gets_the_project_the_token_and_the_settings_of_a_session_
         (start,) = (command for command in commands if "ray start" in command)
         said = dict(word.split("=") for word in start.partition(";")[0].split()[1:])
         assert said.pop("RAY_AUTH_MODE") == "token"
+        if config["provider"]["type"] == "local" and "--head" in start:
+            assert said.pop("RAY_enable_autoscaler_v2") == "0"
         assert said == {name: SETTINGS[name] for name in (*CALM_THREADS, "RAY_memory_monitor_refresh_ms")}
         assert start.partition("; ")[2].startswith("ray start")

@@ -88,7 +88,7 @@ class Cluster:
             return CompletedProcess(command, 0, "", "")
         return self.laptop.run(command, folder=str(REPOSITORY), check=check)
 
-    def type_until(self, line: Line | str, holds: Callable[[str], bool], *, seconds: float = 120) -> str:
+    def type_until(self, line: Line | str, holds: Callable[[str], bool], *, seconds: float = 300) -> str:
         """The same again and again."""
         until = time.monotonic() + seconds
         while True:
@@ -109,7 +109,7 @@ def watching(hosts: Callable[[], Iterable[Host]]) -> Iterator[Mapping[tuple[str,
     over = threading.Event()
 
     def look() -> None:
-        while not over.wait(0.2):
+        while not over.wait(0.5):
             for host in hosts():
                 kinds = Counter(re.split(r"[.(]", title)[0] for title in host.of_ray().values())
                 for kind, count in kinds.items():
