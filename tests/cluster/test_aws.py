@@ -33,7 +33,11 @@ def small(config: dict[str, Any]) -> dict[str, Any]:
     """One machine of each type, of two cores and two GPUs."""
     types = config["available_node_types"]
     for name in NODES[1:]:
-        types[name] |= {"min_workers": 1, "max_workers": 1, "resources": {"CPU": 2, "GPU": GPUS, "memory": 8 << 30}}
+        types[name] |= {
+            "min_workers": 1,
+            "max_workers": 1,
+            "resources": {"CPU": 2, "GPU": GPUS, "memory": 8 << 30},
+        }
     return config
 
 

@@ -19,8 +19,9 @@ SCANS, ENCODES = "ray::ScanWorker", "ray::MapWorker"
 
 
 def verb(line: Line) -> str:
-    found = re.search(r"bv-search (\w+)|ray (\S+)", line.command)
-    return "export" if found is None else found[1] or found[2]
+    """Of ours, where a job has one; else of Ray's."""
+    found = re.search(r"bv-search (\w+)", line.command) or re.search(r"ray (\S+)", line.command)
+    return "export" if found is None else found[1]
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def typed(cluster: Cluster) -> dict[str, Any]:
         began = time.monotonic()
         with watching(lambda: cluster.hosts) as seen:
             if line.again:
-                said["status"] = cluster.type_until(line, with_cpus(6))
+                said[verb(line)] = cluster.type_until(line, with_cpus(6))
             elif verb(line) == "down":
                 said["before down"] = cluster.of_ray()
                 said["down"] = cluster.type(line).stdout
