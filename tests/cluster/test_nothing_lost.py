@@ -57,8 +57,8 @@ class Job:
         """What became of it, and after how many seconds."""
         while True:
             said = self._cluster.type(f"ray job status {self._name}", check=False).stdout
-            if found := re.search(r"SUCCEEDED|FAILED|STOPPED", said):
-                return found[0], time.monotonic() - self._began
+            if found := re.search(r"^.*Job '.*' (succeeded|failed|was stopped)", said, re.MULTILINE):
+                return found[1], time.monotonic() - self._began
             assert time.monotonic() - self._began < SEARCH_SECONDS, self.log()
             time.sleep(2)
 
@@ -94,7 +94,7 @@ def undisturbed(up: Cluster) -> dict[str, Any]:
     up.type(f"ray job submit -- {extract(STORE)}")
     job = Job(up, "peace", tune("peace", STORE))
     status, seconds = job.end()
-    assert status == "SUCCEEDED", job.log()
+    assert status == "succeeded", job.log()
     return {"scores": scores(up, "peace"), "seconds": seconds, "manifest": manifest(up, STORE)}
 
 
@@ -131,7 +131,7 @@ def test_a_search_ends_as_if_nothing_had_happened(
     job = Job(up, name, tune(name, store))
     disturb(up, kind, random, undisturbed["seconds"])
     status, seconds = job.end()
-    assert status == "SUCCEEDED", job.log()
+    assert status == "succeeded", job.log()
     events = Run.open(up.shared / "runs" / name).events()
     for word in ("suggest", "finish"):
         assert set(Counter(event["trial"] for event in events if event["event"] == word).values()) == {1}
@@ -152,7 +152,7 @@ def test_an_extraction_has_the_bytes_of_an_unbroken_one(
     job = Job(up, name, extract(out))
     disturb(up, kind, random, 30.0)
     status, seconds = job.end()
-    assert status == "SUCCEEDED", job.log()
+    assert status == "succeeded", job.log()
     assert manifest(up, out) == undisturbed["manifest"]
     print_line(f"{name}: {seconds:.0f} s")
 
@@ -172,7 +172,7 @@ def test_a_lost_head_is_set_up_again_and_the_run_goes_on(
     up.type_until("ray job submit -- ray status", with_cpus(CPUS), seconds=180)
     job = Job(up, f"{name}-resumed", f"bv-search tune --resume {name} --workers 3 --runs /shared/runs")
     status, _ = job.end()
-    assert status == "SUCCEEDED", job.log()
+    assert status == "succeeded", job.log()
     assert scores(up, name) == undisturbed["scores"]
 
 

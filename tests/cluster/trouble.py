@@ -1,5 +1,6 @@
 """What can happen to a machine in the middle of work, and how it is set right again."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -7,6 +8,7 @@ from tests.cluster.clusters import Cluster
 from tests.cluster.hosts import Host
 
 LEAVE_FREE = 1 << 20
+WORK_SECONDS = 60.0
 FILL = "/tmp/fill"
 BUSY = "busy"
 
@@ -27,8 +29,11 @@ def without_raylet(cluster: Cluster, host: Host) -> Iterator[None]:
 
 
 @contextmanager
-def without_scan_worker(cluster: Cluster, host: Host) -> Iterator[None]:
-    host.kill("ray::ScanWorker")
+def without_worker(cluster: Cluster, host: Host) -> Iterator[None]:
+    until = time.monotonic() + WORK_SECONDS
+    while not any(host.kill(mark) for mark in ("ray::ScanWorker", "ray::MapWorker")):
+        assert time.monotonic() < until, f"nothing works on {host.name}"
+        time.sleep(0.1)
     yield
 
 
@@ -55,7 +60,7 @@ def with_busy_store(cluster: Cluster, host: Host) -> Iterator[None]:
 TROUBLES = {
     "unplugged": unplugged,
     "raylet": without_raylet,
-    "scan-worker": without_scan_worker,
+    "worker": without_worker,
     "full-disk": with_full_disk,
     "busy-store": with_busy_store,
 }
