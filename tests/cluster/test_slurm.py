@@ -11,7 +11,7 @@ from tests.cluster.clusters import SETTINGS, Cluster, add_hosts
 from tests.cluster.hosts import REPOSITORY, network
 from tests.stores import make_class_store
 
-AFTERWARDS_SECONDS = 120.0
+AFTERWARDS_SECONDS = 120.0  # workers notice by themselves that their head has gone
 SRUN = """\
 #!/bin/bash
 while [[ $1 == --* ]]; do shift; done
