@@ -25,6 +25,7 @@ check: $(VENV)/.dev lint
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/oxlint --deny-warnings bv_search
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

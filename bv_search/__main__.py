@@ -17,6 +17,7 @@ COMMANDS = {
     "ensemble": "combine heads of a run with the encoder",
     "report": "write what runs found as HTML and Markdown",
     "predict": "answer new rows with a head, a run or an ensemble",
+    "export": "write a model of a run as a folder to publish",
     "verify": "look at every file of a store or a run",
     "store": "tell what is in a store",
     "doctor": "say what this machine offers, and what will be chosen",

@@ -17,9 +17,11 @@ from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import Any, NoReturn, TextIO
+from typing import Any, Literal, NoReturn, TextIO
 
 from bv_search.errors import BvError, OutputError, UserError
+
+AUTO: Literal["auto"] = "auto"  # what an option says that leaves the choice to the program
 
 PLAIN_INTERVAL_SECONDS = 5.0
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bv_search.command import AUTO
+
 if TYPE_CHECKING:
     import torch
 
 Multiply = Callable[["torch.Tensor", "torch.Tensor"], object]
 
-AUTO = "auto"
 FLOAT32, BFLOAT16, FLOAT16 = "float32", "bfloat16", "float16"
 PRECISIONS = (FLOAT32, BFLOAT16, FLOAT16)
 

@@ -6,6 +6,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 # before anything imports torch, Ray or transformers: they read these once
 os.environ.update(
@@ -31,6 +32,10 @@ for name in ("RAY_ADDRESS", "MLFLOW_TRACKING_URI", "MLFLOW_EXPERIMENT_NAME", "ML
     os.environ.pop(name, None)
 
 import pytest  # noqa: E402
+
+if TYPE_CHECKING:
+    from bv_search.run import Run
+    from tests.model.small_run import Small
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -141,3 +146,22 @@ def tiny_encoder(generated_data: Path, tmp_path_factory: pytest.TempPathFactory)
         generated_data,
         EncoderSettings(layers=2, width=32, heads=2, vocabulary=400),
     )
+
+
+@pytest.fixture(scope="session")
+def small(tiny_encoder: Path, generated_data: Path, tmp_path_factory: pytest.TempPathFactory) -> "Small":
+    """A finished study of spans, to look at."""
+    from tests.model.small_run import shared_small
+
+    place = tmp_path_factory.getbasetemp() / "small-span"
+    return shared_small("squad2-span", tiny_encoder, generated_data, place)
+
+
+@pytest.fixture
+def run(small: "Small", tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> "Run":
+    """A copy of its run, to change."""
+    from tests.model.small_run import copy_run
+    from tests.run.database import place_database
+
+    place_database(tmp_path / "runs", tmp_path_factory.getbasetemp())
+    return copy_run(small, tmp_path / "runs" / "first")

@@ -7,6 +7,7 @@ written to an open file they do not see: the calls that do it are stood in for.
 import errno
 import os
 import re
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ import pytest
 
 from bv_search.files import Disk
 
+KILL = 0  # in place of an error: the process dies there
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 MADE = {"os.mkdir": 0, "os.rename": 1, "os.link": 1, "os.symlink": 1}  # which argument is the place
 REMOVED = {"os.remove": 0, "os.rmdir": 0}  # a full disk lets that be done
@@ -50,6 +52,8 @@ class Faults:
             return
         self.done.append(f"{what} {_kind(path.relative_to(self.folder))}")
         if len(self.done) - 1 == self.at:
+            if self.number == KILL:
+                os.kill(os.getpid(), signal.SIGKILL)
             raise OSError(self.number, os.strerror(self.number), str(path))
 
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:

@@ -11,18 +11,22 @@ OPTIONS = {
     "--task",
     "extract": "--batch-tokens --block-bytes --data --dtype --encoder --format --layers --out --precision "
     "--repair --seed --task --threads --tokens --workers",
-    "tune": "--data --data-fraction --dry-run --finalists --folds --generation --max-parameters --memory "
-    "--name --objective --pack --patience --precision --rerun --resume --runs --scheduler --searcher --seed "
-    "--seeds --shape --source --space --store --target --time-budget --trials --warm-start --workers",
+    "tune": "--cache --data --data-fraction --dry-run --finalists --folds --generation --max-parameters "
+    "--memory --name --objective --pack --patience --precision --rerun --resume --runs --scheduler "
+    "--searcher --seed --seeds --shape --source --space --store --target --time-budget --trials --warm-start "
+    "--workers",
     "ensemble": "--data --limit --method --no-mlflow RUN",
     "report": "--data --no-mlflow --together RUN",
     "predict": "--data --device --encoder --member --out --overwrite --store RUN|HEAD",
+    "export": "--encoder --member --no-encoder --onnx --to RUN",
     "store": "ACTION STORE",
     "run": "--data --encoder --fraction --out --space --task --trials",
     "verify": "STORE|RUN",
     "doctor": "--runs",
-    "bench": "--batch-tokens --budget --data --encoder --generations --heads --megabytes --plot --precision "
-    "--rounds --searchers --seeds --space --store --table --task --threads --trials --windows BENCHMARK",
+    "bench": "--batch-tokens --budget --cache --data --disk --driver-seconds --encoder --generations "
+    "--head-price --head-rows --heads --megabytes --network --object-store --plot --precision --price "
+    "--rounds --searcher --searchers --seeds --sizes --space --store --table --task --threads --trials "
+    "--windows --work --workers --workers-each BENCHMARK",
 }
 
 

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from bv_search import precision as module
-from bv_search.precision import AUTO, PRECISIONS, choose_precision, dtype_of
+from bv_search.command import AUTO
+from bv_search.precision import PRECISIONS, choose_precision, dtype_of
 
 CPU = torch.device("cpu")
 

@@ -64,6 +64,7 @@ class ResumeOptions(TypedDict, total=False):
     pack: str | None
     source: str
     memory: int | None
+    cache: int | None
     workers: int | None
     data: str | None
 
@@ -89,6 +90,15 @@ class PredictOptions(TypedDict, total=False):
     out: str | None
     overwrite: bool
     device: str
+
+
+class ExportOptions(TypedDict, total=False):
+    """Of `ExportConfig`."""
+
+    member: str
+    encoder: str | None
+    bundle: bool
+    onnx: bool
 
 
 class EnsembleOptions(TypedDict, total=False):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 from bv_search.api.listener import Listener, listening
 from bv_search.api.options import (
     EnsembleOptions,
+    ExportOptions,
     ExtractOptions,
     FinetuneOptions,
     PipelineOptions,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from bv_search.api.run import AnsweringRun
     from bv_search.doctor.diagnosis import Diagnosis
     from bv_search.ensemble.result import EnsembleResult
+    from bv_search.export.export import ExportResult
     from bv_search.finetune.stage_folder import SavedStage
     from bv_search.predict.predict import PredictResult
     from bv_search.report.report import ReportResult
@@ -236,6 +238,17 @@ def predict(
     config = predicting.PredictConfig(place=_path_of(model), store=place, **options)
     with listening(progress) as heard:
         return predicting.run(config, heard)
+
+
+def export(
+    run: "Run | Place", to: Place, *, progress: Listener = True, **options: Unpack[ExportOptions]
+) -> "ExportResult":
+    """Write a model of a run as a new folder to publish, which `Model.from_pretrained` and `predict` take."""
+    from bv_search.export import export as exporting
+
+    config = exporting.ExportConfig(run=_path_of(run), to=str(to), **options)
+    with listening(progress) as heard:
+        return exporting.run(config, heard)
 
 
 def verify(place: "Store | Run | Place", *, progress: Listener = True) -> "Verification":

@@ -4,8 +4,9 @@ import importlib
 import sys
 from argparse import ArgumentParser, Namespace
 
-from bv_search.command import Command, Progress, Result, main, positive_int
-from bv_search.precision import AUTO, PRECISIONS
+from bv_search.bench.cluster_work import WORKS
+from bv_search.command import AUTO, Command, Progress, Result, main, positive_int, size
+from bv_search.precision import PRECISIONS
 
 EXAMPLES = """
   bv-search bench extract --encoder stages/squad/0.3 --data squad/    extraction against a bare forward loop
@@ -19,6 +20,8 @@ EXAMPLES = """
   bv-search bench search --store stores/mrpc --space grid.yaml --table mrpc.parquet    trains a table
   bv-search bench search --table mrpc.parquet stsb.parquet --threads 2                 searches on tables
   bv-search bench store --store stores/squad                          reading a store of yours
+  bv-search bench driver --trials 10000 --workers 256                 what its driver takes
+  bv-search bench cluster                                             1 to 256 scan workers, simulated
 """
 
 BENCHMARKS = {
@@ -30,12 +33,16 @@ BENCHMARKS = {
     "search": "searchers, schedulers and generations against random search, on tables of trained heads",
     "finetune": "fine-tuning against a loop that pads to the task's maximum, in 32 bits",
     "extract": "extraction against a bare forward loop over the same batches",
+    "driver": "what a search takes in its driver, by trial and part, and its memory",
+    "cluster": "a search on 1 to 256 scan workers, simulated by measured rates",
     "store": "reading a store against pread of its bytes, and against HDF5 in random batches",
 }
 
 ROUNDS = 3
 REPLAYED = ("random", "hyperopt", "optuna", "optuna-gp")
 GENERATIONS = (1, 4, 8, 16, 32)
+SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+TRIALS = {"probe": 32, "seeds": 32, "driver": 1000, "cluster": 1024}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -59,7 +66,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         default=1,
         help="a whole search has them all; processes of replays (default: %(default)s)",
     )
-    scan = parser.add_argument_group("scan, tune, precision, search")
+    scan = parser.add_argument_group("scan, tune, precision, search, driver, cluster")
     scan.add_argument(
         "--precision",
         default=AUTO,
@@ -67,8 +74,9 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="of packs, for scan (default: %(default)s)",
     )
     scan.add_argument("--heads", type=positive_int, default=32, help="of a pack (default: %(default)s)")
-    probe = parser.add_argument_group("probe, seeds")
-    probe.add_argument("--trials", type=positive_int, default=32, help="of a search (default: %(default)s)")
+    probe = parser.add_argument_group("probe, seeds, driver, cluster")
+    counts = ", ".join(f"{name} {count}" for name, count in TRIALS.items())
+    probe.add_argument("--trials", type=positive_int, help=f"of a search (default: {counts})")
     store = parser.add_argument_group("store, scan, tune, probe, precision, seeds, search")
     store.add_argument(
         "--store", metavar="STORE", help="for scan, of a span task (default for store: a synthetic one)"
@@ -105,14 +113,77 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="heads under way at once (default: %(default)s)",
     )
     search.add_argument("--plot", metavar="FILE.svg", help="draw regrets against rows")
+    driver = parser.add_argument_group("driver")
+    driver.add_argument(
+        "--workers", type=positive_int, default=256, help="that learn nothing (default: %(default)s)"
+    )
+    driver.add_argument(
+        "--searcher", default="random", choices=REPLAYED, help="that proposes (default: %(default)s)"
+    )
+    _add_cluster(parser)
     reading = parser.add_argument_group("store")
     reading.add_argument(
         "--megabytes", type=positive_int, default=1024, help="read in a round (default: %(default)s)"
     )
 
 
+def _add_cluster(parser: ArgumentParser) -> None:
+    """Rates of a cluster; prices are those of g6.4xlarge and m7i.2xlarge, on demand."""
+    cluster = parser.add_argument_group(
+        "cluster; by default rates are measured on this machine, if they can be"
+    )
+    cluster.add_argument(
+        "--work", nargs="+", choices=WORKS, default=list(WORKS), help="what is searched (default: all)"
+    )
+    cluster.add_argument(
+        "--sizes", nargs="+", metavar="N", type=positive_int, default=SIZES, help="scan workers"
+    )
+    cluster.add_argument(
+        "--head-rows", type=_rate, metavar="N", help="rows times heads that a worker trains in a second"
+    )
+    cluster.add_argument("--disk", type=size, metavar="SIZE", help="a second of a machine's node cache")
+    cluster.add_argument(
+        "--network", type=size, metavar="SIZE", default=3_100_000_000, help="a second (default: 3.1GB)"
+    )
+    cluster.add_argument(
+        "--object-store",
+        type=size,
+        metavar="SIZE",
+        default=25_000_000_000,
+        help="a second, to all machines together (default: 25GB)",
+    )
+    cluster.add_argument("--driver-seconds", type=_rate, metavar="S", help="of a trial in the driver")
+    cluster.add_argument(
+        "--workers-each", type=positive_int, default=1, help="of a machine (default: %(default)s)"
+    )
+    cluster.add_argument(
+        "--cache",
+        type=size,
+        metavar="SIZE",
+        default=400_000_000_000,
+        help="node cache of a machine (default: 400GB)",
+    )
+    cluster.add_argument(
+        "--price", type=_rate, default=1.32, help="of a machine, $ an hour (default: %(default)s)"
+    )
+    cluster.add_argument(
+        "--head-price", type=_rate, default=0.4, help="of the one that drives (default: %(default)s)"
+    )
+
+
+def _rate(text: str) -> float:
+    value = float(text)
+    if not 0.0 < value < float("inf"):
+        raise ValueError(text)
+    return value
+
+
+_rate.__name__ = "number above 0"
+
+
 def run(args: Namespace, progress: Progress) -> Result:
     benchmark = importlib.import_module(f"bv_search.bench.{args.benchmark}")
+    args.trials = args.trials or TRIALS.get(args.benchmark)
     args.rounds = args.rounds or (1 if args.benchmark == "probe" else ROUNDS)  # a whole search is long
     result = benchmark.run(args, progress)
     assert isinstance(result, Result)

@@ -30,7 +30,7 @@ from bv_search.extract.settings import StoreSettings, settle, survey_encoder, su
 from bv_search.source.channels import Channels
 from bv_search.source.fill import fill_block
 from bv_search.store.folder import open_folder
-from bv_search.store.layout import LIMITS, BlockPlan, block_file, plan_blocks, seeded_order
+from bv_search.store.layout import ALL, LIMITS, BlockPlan, block_file, plan_blocks, seeded_order
 from bv_search.store.statistics import Moments
 from bv_search.store.writer import BlockForm, BlockWriter
 from bv_search.tasks.dataset import load_dataset
@@ -54,7 +54,7 @@ class Work:
     @cached_property
     def stored(self) -> np.ndarray:
         """Tokens that a window leaves in a store."""
-        return self.lengths if self.settings.tokens == "all" else np.ones_like(self.lengths)
+        return self.lengths if self.settings.tokens == ALL else np.ones_like(self.lengths)
 
     @cached_property
     def plans(self) -> list[BlockPlan]:

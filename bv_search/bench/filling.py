@@ -16,7 +16,6 @@ from bv_search.command import Progress
 from bv_search.errors import DataError, SpaceError
 from bv_search.scan.checks import Check
 from bv_search.scan.outcome import Final, SegmentResult, Start
-from bv_search.scan.rows import is_one_token
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.store_view import train_split
 from bv_search.scan.trial import TrialConfig
@@ -53,7 +52,7 @@ def _ground(store: Store, space: Space) -> TableGround:
         store=store.digest,
         space=space.document,
         windows=train.windows,
-        one_token=is_one_token(train),
+        one_token=store.manifest.one_token,
     )
 
 

@@ -18,7 +18,7 @@ from bv_search.scan.store_view import role_index
 from bv_search.store.dtype import widen
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
-from bv_search.tasks.task import Kind, Logits
+from bv_search.tasks.task import Logits
 
 STRENGTHS = (1e-3, 1e-2, 1e-1, 1.0)  # C of LogisticRegression, 1 / alpha of Ridge
 MEAN, ALL = "mean", "all"
@@ -42,8 +42,8 @@ class LinearModels:
         self._labels_N = np.concatenate(role_index(store, Role.TRAIN, ["label"])["label"].to_numpy())
 
     def fit(self, view: str, strength: float) -> Finding:
-        is_value = self._store.task.kind is Kind.REGRESSION
-        model = Ridge(alpha=1 / strength) if is_value else LogisticRegression(C=strength, max_iter=1000)
+        classes = self._store.task.labels
+        model = LogisticRegression(C=strength, max_iter=1000) if classes else Ridge(alpha=1 / strength)
         fitted = make_pipeline(StandardScaler(), model).fit(self._features(Role.TRAIN, view), self._labels_N)
         logits = {role: self._logits(fitted, role, view) for role in (Role.SELECT, Role.REPORT)}
         return find(self._store, f"{model} on {view}", logits)
@@ -59,7 +59,7 @@ class LinearModels:
 
     def _logits(self, model: Any, role: Role, view: str) -> list[Logits]:
         answers_N = model.predict(self._features(role, view))
-        if self._store.task.kind is Kind.REGRESSION:
+        if not self._store.task.labels:
             return list(answers_N[:, None])
         return list(np.eye(self._store.task.outputs, dtype=np.float32)[answers_N.astype(int)])
 

@@ -15,7 +15,7 @@ from bv_search.scan.loss import LOSSES
 from bv_search.scan.store_view import head_shape
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
-from bv_search.tasks.task import Kind, Logits
+from bv_search.tasks.task import Logits
 
 SIZE, RATE = 64, 1e-3
 SPAN_BATCH, BATCH = 16, 64  # windows
@@ -41,7 +41,7 @@ class Loop:
 
     def __init__(self, store: Store) -> None:
         torch.manual_seed(0)
-        is_span = store.task.kind is Kind.SPAN
+        is_span = store.task.per_token
         self._loss = LOSSES[store.task.kind]
         self.data = StandardBatches(store, SPAN_BATCH if is_span else BATCH)
         self.head = PlainHead(AdapterHead(size=SIZE, skip=is_span), head_shape(store))

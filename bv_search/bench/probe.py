@@ -3,8 +3,8 @@
 `scikit-learn` is a linear model on each channel, on their mean and on all of them; spans have none.
 `PyTorch loop` trains one adapter until the loss on select no longer falls. Both read the first token of
 each window, the loop all of spans, and have --threads threads: on a shared machine scikit-learn took fifty
-times as long with two as with one. `tune` is the whole command with its defaults. Each chooses on select;
-on report they are compared row by row.
+times as long with two as with one. `tune` is the whole command with its defaults: its best head, and the
+ensemble that it ends with. Each chooses on select; on report they are compared row by row.
 """
 
 import tempfile
@@ -24,15 +24,17 @@ from bv_search.bench.tune import tune
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
 from bv_search.heads.config import head_from_json
+from bv_search.model.standings import ENSEMBLE, compare
 from bv_search.run.folder import Run
-from bv_search.run.predictions import read_predictions
+from bv_search.run.predictions import predictions_file, read_predictions
 from bv_search.run.roles import encoder_logits, role_ids
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Delta, difference
 from bv_search.tasks.row import Role
-from bv_search.tasks.task import Kind
 
 LINEAR, LOOP, TUNE, ENCODER = "scikit-learn", "PyTorch loop", "tune", "encoder"
+COMBINED = "its ensemble"
+OURS = (TUNE, COMBINED)
 
 
 def run(args: Namespace, progress: Progress) -> Result:
@@ -42,51 +44,66 @@ def run(args: Namespace, progress: Progress) -> Result:
     torch.set_num_threads(args.threads)
     findings: dict[str, Finding] = {}
 
-    def work(name: str, find_one: Callable[[], Finding]) -> float:
-        findings[name] = find_one()
+    def work(find_some: Callable[[], Mapping[str, Finding]]) -> float:
+        findings.update(find_some())
         return 1.0
 
-    arms = {name: partial(work, name, find_one) for name, find_one in _contenders(store, args).items()}
+    arms = {name: partial(work, find_some) for name, find_some in _contenders(store, args).items()}
     measured = take_turns(arms, unit="answers", rounds=args.rounds, progress=progress, warm=False)
     ratios = {f"seconds: {TUNE} / {name}": ratio(measured, name, TUNE) for name in arms if name != TUNE}
     if (encoder := _encoder(store)) is not None:
         findings[ENCODER] = encoder
-    ours = findings[TUNE].report
-    deltas = {name: difference(ours, each.report) for name, each in findings.items() if name != TUNE}
-    said = {name: _to_json(each, measured.get(name), deltas.get(name)) for name, each in findings.items()}
+    others = {name: each for name, each in findings.items() if name not in OURS}
+    deltas = {
+        ours: {name: difference(findings[ours].report, each.report) for name, each in others.items()}
+        for ours in OURS
+        if ours in findings
+    }
+    said = {name: _to_json(each, measured.get(name), deltas.get(name, {})) for name, each in findings.items()}
     lines = [f"{store.task.name}, {args.trials} trials", *map(_line, said, said.values())]
-    lines += [f"  {TUNE} is {_verdict(name, delta)}" for name, delta in deltas.items()]
+    lines += [
+        f"  {ours} is {_verdict(name, delta)}"
+        for ours, each in deltas.items()
+        for name, delta in each.items()
+    ]
     lines += [f"  {name:40} {value:>8.2f}×" for name, value in ratios.items()]
     return Result(text="\n".join(lines), json={"arms": said, "ratios": ratios})
 
 
-def _contenders(store: Store, args: Namespace) -> dict[str, Callable[[], Finding]]:
+def _contenders(store: Store, args: Namespace) -> dict[str, Callable[[], Mapping[str, Finding]]]:
     """Each with a store that has checked nothing yet, as whoever begins anew."""
-    linear = {LINEAR: lambda: fit_linear(Store.open(store.path), threads=args.threads)}
+    linear = {LINEAR: lambda: {LINEAR: fit_linear(Store.open(store.path), threads=args.threads)}}
     return {
-        **({} if store.task.kind is Kind.SPAN else linear),
-        LOOP: lambda: train_loop(Store.open(store.path)),
+        **({} if store.task.per_token else linear),
+        LOOP: lambda: {LOOP: train_loop(Store.open(store.path))},
         TUNE: lambda: search(store, args.trials),
     }
 
 
-def search(store: Store, trials: int) -> Finding:
-    """The best trial of a whole search, by the predictions that it left."""
+def search(store: Store, trials: int) -> dict[str, Finding]:
+    """The best trial of a whole search, by the predictions that it left, and its ensemble if it has one."""
     with tempfile.TemporaryDirectory(prefix="bv-bench-", dir=Path.cwd()) as folder:
         said = tune(store.path, ("--space", space_of(store), "--trials", str(trials)), Path(folder))
-        best = said["best"]
-        place = Run.open(Path(folder) / said["run"]).trial_folder(best["trial"])
+        best, run = said["best"], Run.open(Path(folder) / said["run"])
+        place = run.trial_folder(best["trial"])
         logits = {
-            role: read_predictions(place / f"{role}.parquet", ids=role_ids(store, role)).logits
+            role: read_predictions(place / predictions_file(role), ids=role_ids(store, role)).logits
             for role in (Role.SELECT, Role.REPORT)
         }
+        together = compare(run, store).of(ENSEMBLE)
     head = head_from_json(best["config"]["head"])
     what = f"{head.name}; {said['seconds']['start']:.1f} s of it start-up"
-    return find(store, what, logits, trial=best["trial"], config=best["config"], spent=said["seconds"])
+    more = {"trial": best["trial"], "config": best["config"], "spent": said["seconds"]}
+    found = {TUNE: find(store, what, logits, **more)}
+    if together is not None and together.select_score is not None:
+        found[COMBINED] = Finding(
+            what=together.name, select=together.select_score, report=together.evaluation
+        )
+    return found
 
 
 def space_of(store: Store) -> str:
-    if store.task.kind is Kind.SPAN:
+    if store.task.per_token:
         return "adapters"
     return "classification" if store.manifest.one_token else "classification-tokens"
 
@@ -99,13 +116,13 @@ def _encoder(store: Store) -> Finding | None:
     return find(store, "its own predictions", {Role.SELECT: select, Role.REPORT: report})
 
 
-def _to_json(finding: Finding, measured: Measured | None, delta: Delta | None) -> dict[str, Any]:
+def _to_json(finding: Finding, measured: Measured | None, deltas: Mapping[str, Delta]) -> dict[str, Any]:
     said = finding.to_json()
     if measured is not None:
         said["seconds"] = round(1 / measured.rate, 2)
         said["rounds"] = [round(1 / rate, 2) for rate in measured.rounds]
-    if delta is not None:  # tune minus this
-        said |= {"delta": delta.value, "delta_interval": [delta.low, delta.high]}
+    if deltas:
+        said["over"] = {name: delta.to_json() for name, delta in deltas.items()}
     return said
 
 

@@ -29,7 +29,7 @@ from bv_search.bench.hdf5 import write_padded
 from bv_search.bench.loop import Loop
 from bv_search.bench.paper_way import PaperWay
 from bv_search.bench.plain import train_plain
-from bv_search.command import Progress, Result
+from bv_search.command import AUTO, Progress, Result
 from bv_search.errors import UserError
 from bv_search.heads.branches.product import product
 from bv_search.precision import choose_precision
@@ -38,14 +38,12 @@ from bv_search.scan.learner import Learner
 from bv_search.scan.order import parts, pass_length
 from bv_search.scan.outcome import Start
 from bv_search.scan.pack_trainer import PackTrainer
-from bv_search.scan.rows import is_one_token
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.segment import TrainingData, train_segment
 from bv_search.scan.state import HeadState
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.layout import MICRO_BATCH
 from bv_search.store.store import Store
-from bv_search.tasks.task import Kind
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.space import find_space, parse_space
 
@@ -106,8 +104,8 @@ def run(args: Namespace, progress: Progress) -> Result:
     if not args.store:
         raise UserError("nothing to scan", expected="--store STORE", do="make one with extract")
     store = Store.open(args.store)
-    one_token = is_one_token(store.splits("train")[0])
-    if not store.manifest.keeps_blocks or (store.task.kind is not Kind.SPAN and not one_token):
+    one_token = store.manifest.one_token
+    if not store.manifest.keeps_blocks or not (store.task.per_token or one_token):
         raise UserError(
             "is not a store to scan here",
             where=args.store,
@@ -149,7 +147,7 @@ def _measure_passes(ground: ScanGround, args: Namespace, progress: Progress) -> 
 
     arms: dict[str, Arm] = {"plain PyTorch loop": run_loop}
     for name, space in families.items():
-        heads = ground.heads(space, args.heads, passes="auto", patience=PASSES + 1)
+        heads = ground.heads(space, args.heads, passes=AUTO, patience=PASSES + 1)
         arms[f"{name}: pack"] = partial(train, heads)
         arms[f"{name}: one after another"] = partial(_one_by_one, heads, train)
     measured = take_turns(arms, unit="head-passes", rounds=args.rounds, progress=progress)

@@ -15,7 +15,6 @@ from bv_search.scan.batch import widen
 from bv_search.scan.store_view import labels_of
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
-from bv_search.tasks.task import Kind
 
 CPU = torch.device("cpu")
 CONSTANT = 1e-3  # of a feature's mean: a smaller deviation is the rounding of float16
@@ -28,7 +27,7 @@ class StandardBatches:
     """All tokens of spans, and of other tasks the first of each window."""
 
     def __init__(self, store: Store, windows: int) -> None:
-        self.is_span = store.task.kind is Kind.SPAN
+        self.is_span = store.task.per_token
         self._store, self._windows = store, windows
         self._mean_L1H, self._deviation_L1H = self._measure()
         self._rows = cache(self._load)

@@ -164,7 +164,7 @@ def _touch(layer_TH: np.ndarray) -> None:
 def _row_arms(prefix: Prefix, folder: Path) -> dict[str, Arm]:
     manifest = prefix.split.store.manifest
     layers, width = manifest.shape
-    longest = int(manifest.task["max_length"]) if manifest.tokens == "all" else 1
+    longest = 1 if manifest.one_token else int(manifest.task["max_length"])
     rows = max(MICRO_BATCH, min(prefix.windows, HDF5_BYTES // (longest * layers * width * 2)))
     path = folder / "rows.h5"
     one_LTH = np.random.default_rng(0).normal(size=(layers, longest, width)).astype("<f2")

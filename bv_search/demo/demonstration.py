@@ -9,8 +9,6 @@ from pathlib import Path
 from bv_search.cluster import ray_session
 from bv_search.command import Progress, Result
 from bv_search.demo.cache import TASK, DemoCache, DemoSettings, provide
-from bv_search.ensemble import ensemble
-from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.model.standings import standings_text
 from bv_search.report import report
 from bv_search.report.facts import Facts
@@ -31,15 +29,14 @@ def run(config: TuneConfig, progress: Progress, settings: DemoSettings | None = 
         made = provide(settings or DemoSettings(), progress)
         progress.say(f"5 of 6, tune: heads on these hidden states, space {config.begun_space}")
         found = search.run(_on(made, config), progress)
-    progress.say("6 of 6, ensemble and report")
-    combined = ensemble.run(EnsembleConfig(runs=(str(found.path),)), progress)
-    written = report.run(ReportConfig(runs=(str(found.path),)), progress).reports[0]
+    progress.say("6 of 6, report")
+    written = report.run(ReportConfig(runs=(str(found.path),), data=str(made.data)), progress).reports[0]
     seconds = time.monotonic() - began
     return Result(
         text=describe(found, made, written, config, seconds),
         json={
             **summary.to_json(found, written.facts.compared),
-            "ensemble": combined.to_json(),
+            "ensemble": found.ensemble(),
             "report": str(written.html),
             "demonstration": {"folder": str(made.folder), "seconds": seconds},
         },
@@ -65,8 +62,6 @@ def comparison(facts: Facts, made: DemoCache) -> str:
     first, whole = made.stage.stage, made.whole.stage
     assert whole.interval is not None, "a stage after training has predictions"
     lines = [standings_text(facts.compared, facts.task.metric)]
-    if facts.unbeaten is not None:
-        lines.append(f"No combination did better on select than {facts.unbeaten} alone.")
     epochs = f"{whole.fraction:g} epoch{'' if whole.fraction == 1 else 's'}"
     lines.append(
         f"All of them read the encoder as it is after {first.fraction:g} epochs; after {epochs} it scores "

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from bv_search.command import AUTO
 from bv_search.doctor import machine, services
 from bv_search.doctor.machine import Machine
 from bv_search.doctor.services import Service, without_secrets
@@ -96,7 +97,7 @@ def _choose(here: Machine) -> Choices:
 
     from bv_search.extract.settings import survey_hardware
     from bv_search.heads.branches.product import product
-    from bv_search.precision import AUTO, choose_precision
+    from bv_search.precision import choose_precision
     from bv_search.tune.workers import WorkerShare
 
     share = WorkerShare.of_cluster([{"CPU": here.cores, "GPU": len(here.gpus)}], None)

@@ -5,16 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from safetensors import SafetensorError
 from transformers import (
     AutoModel,
-    AutoModelForQuestionAnswering,
-    AutoModelForSequenceClassification,
     PreTrainedConfig,
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
 
+from bv_search.command import AUTO
 from bv_search.encoder.encoder import Encoder
 from bv_search.encoder.identity import EncoderIdentity, identify, weights_files
 from bv_search.encoder.location import EncoderLocation, locate_encoder
@@ -31,10 +31,10 @@ from bv_search.encoder.silence import silence
 from bv_search.encoder.stage import STAGE_FILE, Stage, is_stage, read_stage
 from bv_search.errors import EncoderError
 from bv_search.tasks.registry import task_from_json
-from bv_search.tasks.task import Kind, Task
+from bv_search.tasks.task import Task
 
 
-def load_encoder(source: str | Path, *, task: Task | None = None, device: str = "auto") -> Encoder:
+def load_encoder(source: str | Path, *, task: Task | None = None, device: str = AUTO) -> Encoder:
     """An encoder to read hidden states from; unless it is a stage above 0, it predicts nothing itself."""
     found = locate_encoder(source)
     stage = read_stage(found.folder) if is_stage(found.folder) else None
@@ -96,16 +96,10 @@ def load_untrained(location: EncoderLocation, task: Task, *, seed: int) -> Check
     """The encoder with a task head that knows nothing yet, the same for the same seed."""
     config = read_config(location)
     weights_files(location.folder)
-    config.num_labels = task.outputs
-    if task.kind is Kind.CLASSIFICATION:
-        config.id2label = dict(enumerate(task.labels))
-        config.label2id = {label: index for index, label in enumerate(task.labels)}
-        config.problem_type = "single_label_classification"
-    elif task.kind is Kind.REGRESSION:
-        config.problem_type = "regression"
+    config.update(task.model_settings)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        model, missing = read_model(location, config, _auto_class(task), new_head=True)
+        model, missing = read_model(location, config, _model_class(task), new_head=True)
     refuse_missing(location, [name for name in missing if _is_encoder_weight(model, name)])
     check_length(location, config, task)
     return Checkpoint(
@@ -142,7 +136,7 @@ def save_checkpoint(folder: Path, checkpoint: Checkpoint) -> None:
 
 
 def find_device(name: str) -> torch.device:
-    if name == "auto":
+    if name == AUTO:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
@@ -181,15 +175,15 @@ def _task_of(stage: Stage | None, task: Task | None, location: EncoderLocation) 
     return task_from_json(stage.task, location.folder / STAGE_FILE)
 
 
-def _auto_class(task: Task) -> Any:
-    return AutoModelForQuestionAnswering if task.kind is Kind.SPAN else AutoModelForSequenceClassification
+def _model_class(task: Task) -> Any:
+    return getattr(transformers, task.model_class)
 
 
 def _read_stage_model(
     location: EncoderLocation, config: PreTrainedConfig, task: Task | None
 ) -> PreTrainedModel:
     assert task is not None, "a stage has a task"
-    model, missing = read_model(location, config, _auto_class(task))
+    model, missing = read_model(location, config, _model_class(task))
     refuse_missing(location, missing)
     return model
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from bv_search.encoder.identity import EncoderIdentity
 from bv_search.encoder.stage import Stage
-from bv_search.tasks.task import Kind, Task
+from bv_search.tasks.task import Task
 
 if TYPE_CHECKING:  # seconds of imports, which whoever only names an encoder does without
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -63,16 +63,19 @@ class Encoder:
     ) -> Encoded:
         """All hidden states of a batch, padded to its longest window; `dtype` for autocast."""
         inputs = pad_batch(self.model, token_ids, type_ids, self.device)
-        with autocast(self.device, dtype), _BaseOutput(self.model) as base:
+        with autocast(self.device, dtype):
+            layers, pooler_BH, logits = self.run(inputs)
+        lengths = tuple(len(ids) for ids in token_ids)
+        return Encoded(layers=layers, pooler_BH=pooler_BH, logits=logits, lengths=lengths)
+
+    def run(self, inputs: dict[str, Tensor]) -> tuple[tuple[Tensor, ...], Tensor | None, Tensor | None]:
+        """The layers, pooler and logits of `Encoded`, of a batch that is padded."""
+        with _BaseOutput(self.model) as base:
             output = self.model(**inputs, output_hidden_states=True, return_dict=True)
         layers = tuple(base.output["hidden_states"])
         assert len(layers) == self.layers, f"{len(layers)} hidden states of {self.layers}"
-        return Encoded(
-            layers=layers,
-            pooler_BH=base.output.get("pooler_output") if self.has_pooler else None,
-            logits=logits_of(output, self.task) if self.predicts else None,
-            lengths=tuple(len(ids) for ids in token_ids),
-        )
+        pooler_BH = base.output.get("pooler_output") if self.has_pooler else None
+        return layers, pooler_BH, logits_of(output, self.task) if self.predicts else None
 
     @torch.inference_mode()
     def predict(
@@ -111,10 +114,9 @@ def autocast(device: torch.device, dtype: torch.dtype | None) -> AbstractContext
 
 def logits_of(output: Any, task: Task | None) -> Tensor:
     """(B, S, 2) for spans, (B, C) otherwise."""
-    if task is not None and task.kind is Kind.SPAN:
-        return torch.stack([output["start_logits"], output["end_logits"]], dim=-1)
-    logits: Tensor = output["logits"]
-    return logits
+    names = ("logits",) if task is None else task.model_outputs
+    columns: list[Tensor] = [output[name] for name in names]
+    return columns[0] if len(columns) == 1 else torch.stack(columns, dim=-1)
 
 
 def pad_batch(

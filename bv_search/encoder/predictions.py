@@ -9,7 +9,7 @@ import torch
 from bv_search.command import Progress
 from bv_search.encoder.batches import plan_inference, read_tokens
 from bv_search.encoder.encoder import Encoder
-from bv_search.tasks.task import Kind, Logits
+from bv_search.tasks.task import Logits
 
 BATCH_TOKENS = {"cpu": 4096, "cuda": 32768}  # with padding; more is no faster
 
@@ -40,11 +40,10 @@ def predict_batches(
 ) -> Iterator[dict[int, Logits]]:
     """The same a batch at a time, longest windows first, by the windows' numbers."""
     assert encoder.task is not None, "an encoder that predicts has a task"
-    spans = encoder.task.kind is Kind.SPAN
     ids, types = read_tokens(windows, "token_ids"), read_tokens(windows, "type_ids")
     lengths = np.array([len(tokens) for tokens in ids], dtype=np.int32)
     tokens = batch_tokens or BATCH_TOKENS.get(encoder.device.type, BATCH_TOKENS["cpu"])
     for batch in plan_inference(lengths, tokens=tokens):
         logits = encoder.predict([ids[i] for i in batch], [types[i] for i in batch], dtype=dtype)
         rows = zip(batch.tolist(), logits.cpu().numpy(), strict=True)
-        yield {index: row[: lengths[index]].copy() if spans else row for index, row in rows}
+        yield {index: encoder.task.unpadded(row, lengths[index]).copy() for index, row in rows}

@@ -14,7 +14,7 @@ from bv_search.model.model import ENCODER_NAME
 from bv_search.run.choosers import Choosers, train_answers
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import rank_of
-from bv_search.run.predictions import read_predictions
+from bv_search.run.predictions import predictions_file, read_predictions
 from bv_search.run.roles import encoder_logits, role_ids
 from bv_search.run.trial import TrialRecord
 from bv_search.store.store import Store
@@ -50,7 +50,9 @@ class Candidate:
             own = encoder_logits(store, Role.REPORT)
             assert own is not None, "an encoder without predictions is no candidate"
             return own
-        return read_predictions(self.folder / "report.parquet", ids=role_ids(store, Role.REPORT)).logits
+        return read_predictions(
+            self.folder / predictions_file(Role.REPORT), ids=role_ids(store, Role.REPORT)
+        ).logits
 
     def to_json(self, home: Run, weight: float) -> dict[str, Any]:
         """As ensemble.json names a member; other runs by the way to them from the run that holds it."""

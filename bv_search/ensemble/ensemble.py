@@ -10,7 +10,6 @@ from bv_search.ensemble.candidates import Candidate, find_candidates, find_choos
 from bv_search.ensemble.result import EnsembleResult, MemberScore
 from bv_search.ensemble.selection import Panel, Selection, choose
 from bv_search.model.combine import Method, check_method, combine
-from bv_search.model.loading import model_of_run
 from bv_search.model.registry import register
 from bv_search.model.standings import compare_ladder
 from bv_search.run.choosers import Choosers
@@ -68,13 +67,19 @@ def run(config: EnsembleConfig, progress: Progress) -> EnsembleResult:
     check_data(store, config.data)
     check_method(config.method, store.task.kind)
     with home.writing():
-        ballot = _Ballot.of(runs, store, limit=config.limit)
-        progress.say(f"ensemble: {len(ballot.candidates)} candidates, judged by {ballot.choosers}")
-        considered = choose(ballot.panel, config.method, progress.update)
-        result = _score(home, store, ballot, considered)
-        home.write_ensemble(result.to_json())
+        result = decide(runs, store, config, progress)
         home.journal.append({"event": "end", "seconds": {"ensemble": round(time.monotonic() - began, 3)}})
-        return _mirror(result, progress) if config.mlflow else result
+        return _mirror(result, store, progress) if config.mlflow else result
+
+
+def decide(runs: Sequence[Run], store: Store, config: EnsembleConfig, progress: Progress) -> EnsembleResult:
+    """The ensemble of runs on this store, into the first one, which its caller holds."""
+    home, ballot = runs[0], _Ballot.of(runs, store, limit=config.limit)
+    progress.say(f"ensemble: {len(ballot.candidates)} candidates, judged by {ballot.choosers}")
+    considered = choose(ballot.panel, config.method, progress.update)
+    result = _score(home, store, ballot, considered)
+    home.write_ensemble(result.to_json())
+    return result
 
 
 def _score(home: Run, store: Store, ballot: _Ballot, considered: Sequence[Selection]) -> EnsembleResult:
@@ -112,12 +117,12 @@ def _score(home: Run, store: Store, ballot: _Ballot, considered: Sequence[Select
     )
 
 
-def _mirror(result: EnsembleResult, progress: Progress) -> EnsembleResult:
+def _mirror(result: EnsembleResult, store: Store, progress: Progress) -> EnsembleResult:
     """Into MLflow, as a new version of the task's model. The result stands, whether that works or not."""
     mirror = open_mirror(result.run, progress.say)
     if mirror is None:
         return result
-    registered = register(model_of_run(result.run, "ensemble"), mirror)
+    registered = register(result.run, store, mirror)
     if not mirror.close() or registered is None:
         progress.say(f"not in MLflow: {mirror.trouble}")
         return result

@@ -3,11 +3,11 @@
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 
-from bv_search.command import Command, Progress, Result, main, positive_int
-from bv_search.extract.config import TOKENS, ExtractConfig
-from bv_search.precision import AUTO, PRECISIONS
+from bv_search.command import AUTO, Command, Progress, Result, main, positive_int
+from bv_search.extract.config import ExtractConfig
+from bv_search.precision import PRECISIONS
 from bv_search.store.dtype import STORED
-from bv_search.store.layout import FORMATS, LIMITS, MICRO_BATCH, BlockLimits
+from bv_search.store.layout import FORMATS, LIMITS, MICRO_BATCH, TOKENS, BlockLimits
 
 EXAMPLES = """
   bv-search extract --task mrpc --encoder stages/mrpc/0.3 --data glue/MRPC --out stores/mrpc
@@ -48,8 +48,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--workers",
         type=int,
-        help="encoding processes (default: one per GPU; without any, one per CPU as far as memory goes: each "
-        "takes twice the encoder's weights and 2 GB); 0: no Ray",
+        help="encoding processes (default: one per GPU, also of machines to come; without any, one per CPU "
+        "as far as memory goes: each takes twice the encoder's weights and 2 GB); 0: no Ray",
     )
     parser.add_argument("--threads", type=positive_int, help="of each worker on CPUs (default: its share)")
     parser.add_argument(

@@ -14,7 +14,6 @@ from bv_search.store.statistics import Moments
 from bv_search.store.store import Store
 from bv_search.store.writer import write_file, write_statistics
 from bv_search.tasks.row import Role
-from bv_search.tasks.task import Kind
 from bv_search.tasks.window import SCORING
 
 
@@ -38,8 +37,7 @@ def score_role(job: ExtractJob, files: Sequence[tuple[FileEntry, FileEntry]]) ->
         tables.append(read_columns(folder.local(index.file, index.digest), INDEX_SCHEMA, SCORING))
         found = read_columns(folder.local(logits.file, logits.digest), LOGITS_SCHEMA)
         flat += list_arrays(found["logits"])
-    shaped = [each.reshape(-1, 2) for each in flat] if task.kind is Kind.SPAN else flat
-    evaluation = task.evaluate(pa.concat_tables(tables), shaped)
+    evaluation = task.evaluate(pa.concat_tables(tables), task.unflattened(flat))
     return RoleScore(score=evaluation.score, metrics=evaluation.metrics)
 
 

@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass, field
 
+from bv_search.command import AUTO
 from bv_search.errors import UserError
-from bv_search.precision import AUTO, PRECISIONS
+from bv_search.precision import PRECISIONS
 from bv_search.store.dtype import stored_dtype
-from bv_search.store.layout import FORMATS, LIMITS, BlockLimits
+from bv_search.store.layout import FORMATS, LIMITS, TOKENS, BlockLimits
 
-TOKENS = ("all", "first", "mean")
 MOST_WORKERS = 10_000  # processes, of all machines
 MOST_THREADS = 1_024  # of one of them
 

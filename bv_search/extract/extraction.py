@@ -80,7 +80,7 @@ def run(
         data=None if config.data is None else absolute_if_there(config.data),
     )
     encoder = survey_encoder(inputs.encoder, task)
-    with _executor(config, encoder, executor) as chosen:
+    with _executor(config, encoder, executor, progress) as chosen:
         extraction = _begin(config, chosen, inputs, encoder, progress)
         with hold(folder) as token:
             extraction.job = replace(extraction.job, token=token, disk=disk)
@@ -89,7 +89,9 @@ def run(
 
 
 @contextmanager
-def _executor(config: ExtractConfig, encoder: EncoderFacts, given: Executor | None) -> Iterator[Executor]:
+def _executor(
+    config: ExtractConfig, encoder: EncoderFacts, given: Executor | None, progress: Progress
+) -> Iterator[Executor]:
     if given is not None or config.workers == 0:
         yield given or LocalExecutor(threads=config.threads)
         return
@@ -98,7 +100,9 @@ def _executor(config: ExtractConfig, encoder: EncoderFacts, given: Executor | No
     from bv_search.extract.ray_executor import RayExecutor
 
     with ray_session():
-        yield RayExecutor(encoder.entry.parameters, workers=config.workers, threads=config.threads)
+        yield RayExecutor(
+            encoder.entry.parameters, workers=config.workers, threads=config.threads, tell=progress.say
+        )
 
 
 def _begin(

@@ -20,7 +20,7 @@ from bv_search.errors import DataError, StoreError
 from bv_search.extract.job import WORK, BlockTask, ExtractInputs, ExtractJob, Shard
 from bv_search.store.folder import Folder
 from bv_search.store.index import index_bytes, place_windows, read_columns, table_bytes
-from bv_search.store.layout import BlockPlan, cut_blocks, index_file, plan_blocks, seeded_order
+from bv_search.store.layout import ALL, BlockPlan, cut_blocks, index_file, plan_blocks, seeded_order
 from bv_search.store.manifest import FileEntry
 from bv_search.store.writer import write_file
 from bv_search.tasks.dataset import load_dataset
@@ -144,7 +144,7 @@ def plan_split(
         )
     windows = windows.take(pa.array(seeded_order(windows.num_rows, job.settings.seed, facts.name)))
     encoded = windows["length"].to_numpy()
-    stored = encoded if job.settings.tokens == "all" else np.ones_like(encoded)
+    stored = encoded if job.settings.tokens == ALL else np.ones_like(encoded)
     if sizes is None:
         token_bytes = len(job.settings.layers) * job.settings.width * 2
         blocks = plan_blocks(stored, encoded, token_bytes, job.limits)

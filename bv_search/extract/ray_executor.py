@@ -5,13 +5,16 @@ import logging
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import ceil
 from typing import Any, ParamSpec, TypeVar
 
 import ray
-from ray.data import ActorPoolStrategy, DataContext, Dataset
+from ray.data import ActorPoolStrategy, DataContext, Dataset, ExecutionResources
+from ray.exceptions import NodeDiedError
 
 from bv_search import errors
-from bv_search.cluster import result_of
+from bv_search.autoscaler import find_growth, waiting
+from bv_search.cluster import machines, result_of
 from bv_search.errors import BvError
 from bv_search.extract.encode import BlockEncoder
 from bv_search.extract.job import BlockTask, ExtractJob, Shard
@@ -50,7 +53,8 @@ def plan_workers(
 ) -> WorkerPlan:
     """One worker per GPU; without any, one per CPU of every node, as far as its memory goes.
 
-    `nodes` are Ray's resources; their memory is what Ray found free when it started, or was told then.
+    `nodes` are Ray's resources, also of nodes to come; their memory is what Ray found free when it started,
+    or was told then. Of one to come it may not be known: it gets one worker.
     """
     cpus, gpus = (int(sum(node.get(name, 0) for node in nodes)) for name in ("CPU", "GPU"))
     if workers is None and not gpus:
@@ -72,35 +76,58 @@ def _plan_on_cpus(
     nodes: Sequence[Mapping[str, float]], cpus: int, need: int, threads: int | None
 ) -> WorkerPlan:
     """Two processes of one thread encoded 20.2 k tokens/s where one process of two encoded 11.8 k."""
-    room = [(int(node.get("CPU", 0)), int(node.get("memory", 0) // need)) for node in nodes]
+    known = all("memory" in node for node in nodes if node.get("CPU"))
+    room = [(int(node.get("CPU", 0)), int(node.get("memory", need) // need)) for node in nodes]
     fitting = [(cpus, min(cpus // (threads or 1), most)) for cpus, most in room]
     places = [(cpus, count) for cpus, count in fitting if count]
     if not places:
-        return _worker_plan(1, cpus, threads)
+        return _worker_plan(1, max(cpus for cpus, _ in room), threads)
     share = min(cpus // count for cpus, count in places)  # or some node could not hold its workers
     of_each = threads or share
     workers = sum(count for _, count in places)
-    return WorkerPlan(workers=workers, threads=of_each, cpus=float(of_each), gpus=0.0, memory=need)
+    return WorkerPlan(
+        workers=workers, threads=of_each, cpus=float(of_each), gpus=0.0, memory=need if known else 0
+    )
 
 
 class RayExecutor:
-    """Inside a `ray_session`."""
+    """Inside a `ray_session`. Machines may come and go: what a lost one was at is done once more."""
 
-    def __init__(self, parameters: int, workers: int | None = None, threads: int | None = None) -> None:
-        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        self.plan = plan_workers(nodes, worker_bytes(parameters), workers, threads)
+    def __init__(
+        self,
+        parameters: int,
+        workers: int | None = None,
+        threads: int | None = None,
+        tell: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        there = machines()
+        growth = find_growth(there)
+        self.plan = plan_workers([*there, *growth.to_come], worker_bytes(parameters), workers, threads)
         self.threads = self.plan.threads
+        needs = {"CPU": max(1.0, self.plan.cpus), "GPU": self.plan.gpus}  # of one: some steps take a core
+        asked = f"{self.plan.workers} encoding worker(s)"
+        if (sentence := waiting(asked, needs, there, growth.to_come)) is not None:
+            tell(sentence)
         context = DataContext.get_current()
         context.enable_progress_bars = False
+        context.execution_options.resource_limits = self._limits(is_elastic=growth.is_elastic)
         logging.getLogger("ray.data").setLevel(logging.ERROR)
+
+    def _limits(self, *, is_elastic: bool) -> ExecutionResources:
+        """Ray Data, busy, asks an autoscaler for more machines: for no more than the workers need."""
+        if not is_elastic:
+            return ExecutionResources.for_limits()
+        cpu, gpu = max(1.0, self.plan.workers * self.plan.cpus), self.plan.workers * self.plan.gpus
+        return ExecutionResources.for_limits(cpu=ceil(cpu), gpu=ceil(gpu))
 
     def hardware(self) -> Hardware:
         step = ray.remote(num_cpus=1, num_gpus=self.plan.gpus, max_retries=0)(survey_hardware)
-        found: Hardware = result_of(step.remote())
+        found: Hardware = _insist(step.remote)
         return found
 
     def call(self, step: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-        result: R = result_of(ray.remote(num_cpus=1, max_retries=0)(step).remote(*args, **kwargs))
+        remote = ray.remote(num_cpus=1, max_retries=0)(step).remote
+        result: R = _insist(lambda: remote(*args, **kwargs))
         return result
 
     def tokenise(self, job: ExtractJob, shards: Sequence[Shard]) -> Iterator[Shard]:
@@ -124,6 +151,15 @@ class RayExecutor:
             yield BlockTask(**json.loads(row["task"])), read_block(json.loads(row["entry"]))
 
 
+def _insist(begin: Callable[[], Any]) -> Any:
+    """What a step answers. One whose machine is lost is begun again; one whose process dies is not."""
+    while True:
+        try:
+            return result_of(begin())
+        except NodeDiedError:
+            continue
+
+
 class _Encode:
     """The actor: it keeps the encoder, writes blocks itself and returns lines of the manifest.
 
@@ -140,7 +176,9 @@ class _Encode:
     def _encode(self, row: Row) -> Row:
         task = BlockTask(**row)
         if self._restarted:
-            refuse_another_try(self._encoder.folder, task)
+            machines = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+            machine = ray.get_runtime_context().get_node_id()
+            refuse_another_try(self._encoder.folder, task, machine, machines)
         entry = self._encoder.encode(task)
         return {"task": json.dumps(row), "entry": json.dumps(asdict(entry))}
 

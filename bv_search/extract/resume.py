@@ -4,11 +4,11 @@
 .extract/windows/SPLIT/00000.parquet   windows of a shard of rows, until the plan is made
 .extract/done/SPLIT/00000.parquet      one per finished block: its logits, its line of the manifest, and its
                                        moments if it holds training rows
-.extract/tries/SPLIT/00000             how often a worker began this block after another had died
+.extract/tries/SPLIT/00000             where workers began this block after others had died
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -101,18 +101,22 @@ def record_block(folder: Folder, task: BlockTask, ids: pa.ChunkedArray, made: Ma
     folder.write(done_file(task.split, task.number), table_bytes(table))
 
 
-def refuse_another_try(folder: Folder, task: BlockTask) -> None:
-    """For a worker that took a dead one's place: it may be the block that kills them."""
+def refuse_another_try(folder: Folder, task: BlockTask, machine: str, machines: Collection[str]) -> None:
+    """For a worker that took a dead one's place: it may be the block that kills them.
+
+    Of tries on machines that are gone the block is not to blame.
+    """
     file = f"{TRIES}/{task.split}/{task.number:05d}"
-    tries = int(folder.read(file)) if folder.exists(file) else 0
-    if tries == MOST_TRIES:
+    noted = folder.read(file).decode().split() if folder.exists(file) else []
+    tries = [each for each in noted if each in machines]
+    if len(tries) == MOST_TRIES:
         raise BvError(
             "the processes that encode this block keep dying",
             where=f"{folder.url}, {task.split}, block {task.number}",
-            found=f"{tries + 1} ended by the system",
+            found=f"{len(tries) + 1} ended by the system",
             do="if memory was short, give fewer --workers or less --batch-tokens; the same command goes on",
         )
-    folder.write(file, str(tries + 1).encode())
+    folder.write(file, "\n".join([*tries, machine]).encode())
 
 
 def forget_tries(folder: Folder) -> None:

@@ -6,17 +6,18 @@ from typing import Any
 
 import torch
 
+from bv_search.command import AUTO
 from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoder
 from bv_search.encoder.stage import read_seen
 from bv_search.errors import UserError
 from bv_search.extract.config import ExtractConfig
 from bv_search.files import digest_bytes
-from bv_search.precision import AUTO, choose_precision
+from bv_search.precision import choose_precision
 from bv_search.source.channels import Channels
-from bv_search.store.layout import POOLER, channel_name
+from bv_search.store.layout import ALL, FIRST, POOLER, channel_name
 from bv_search.store.manifest import EncoderEntry, Manifest
-from bv_search.tasks.task import Kind, Task
+from bv_search.tasks.task import Task
 
 UNSEEN = ("encoder.stage", "encoder.id", "encoder.revision")
 """Where an encoder was found, which may move; its digest says which one it is."""
@@ -156,21 +157,21 @@ def settle(
     config: ExtractConfig, task: Task, encoder: EncoderFacts, hardware: Hardware, data: str
 ) -> StoreSettings:
     """What is asked for, with every default decided."""
-    tokens = config.tokens or ("all" if task.kind is Kind.SPAN else "first")
-    if task.kind is Kind.SPAN and tokens != "all":
+    tokens = config.tokens or (ALL if task.per_token else FIRST)
+    if task.per_token and tokens != ALL:
         raise UserError(f"--tokens {tokens} keeps no positions", where=task.name, expected="--tokens all")
     return StoreSettings(
         task=task.to_json(),
         encoder=encoder.entry,
         tokenizer=dict(encoder.tokenizer),
         tokens=tokens,
-        layers=_channels(config, encoder, pooler=tokens == "first" and encoder.has_pooler),
+        layers=_channels(config, encoder, pooler=tokens == FIRST and encoder.has_pooler),
         width=encoder.width,
         dtype=config.dtype,
         format=config.format,
         seed=config.seed,
         data=data,
-        precision=hardware.precision if config.precision == "auto" else config.precision,
+        precision=hardware.precision if config.precision == AUTO else config.precision,
         batch_tokens=config.batch_tokens or BATCH_TOKENS[hardware.device],
     )
 

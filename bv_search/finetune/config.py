@@ -4,9 +4,10 @@ import math
 from dataclasses import dataclass
 from pathlib import Path
 
+from bv_search.command import AUTO
 from bv_search.encoder.stage import stage_name
 from bv_search.errors import UnknownName, UserError
-from bv_search.precision import AUTO, BFLOAT16, FLOAT32
+from bv_search.precision import BFLOAT16, FLOAT32
 
 PRECISIONS = (AUTO, FLOAT32, BFLOAT16)
 """float16 is none: gradients of an encoder would fall below its smallest number."""
@@ -24,7 +25,7 @@ class FinetuneConfig:
     seed: int = 0
     learning_rate: float = 2e-5
     batch: int = 8  # windows per step
-    device: str = "auto"
+    device: str = AUTO
     precision: str = AUTO  # of matrix products; auto: as the folder's stages have it, else the faster one
 
     @property

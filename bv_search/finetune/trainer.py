@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import torch
 
+from bv_search.command import AUTO
 from bv_search.encoder.checkpoint import (
     Checkpoint,
     find_device,
@@ -26,7 +27,7 @@ from bv_search.errors import EncoderError
 from bv_search.files import folder_being_made
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.stage_folder import SavedStage, StageSettings, find_kept, read_stages, stages_locked
-from bv_search.precision import AUTO, BFLOAT16, PrecisionChoice, choose_precision
+from bv_search.precision import BFLOAT16, PrecisionChoice, choose_precision
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Dataset, Role

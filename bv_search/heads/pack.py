@@ -59,7 +59,7 @@ class Pack:
         return bias_C.expand(rows, -1)
 
     def _read(self, head: int, out_TC: Tensor, windows: Windows) -> Tensor:
-        return out_TC if self._per_token else _read(self.heads[head].config.readout, out_TC, windows)
+        return out_TC if self._per_token else read_windows(self.heads[head].config.readout, out_TC, windows)
 
 
 def _readers(heads: Sequence[Head]) -> Iterable[_Readers]:
@@ -98,7 +98,7 @@ def _run(groups: list[Group], hidden_LTH: Tensor, windows: Windows) -> dict[int,
     return outputs
 
 
-def _read(readout: Readout, out_TC: Tensor, windows: Windows) -> Tensor:
+def read_windows(readout: Readout, out_TC: Tensor, windows: Windows) -> Tensor:
     """out_NC. The dense layer is linear, so the mean of outputs is the output of the mean."""
     match readout:
         case "first":

@@ -5,5 +5,6 @@ model.py      a model: its members, its encoder by place and digest; save and lo
 answer.py     logits of a model, from a store or from rows
 loading.py    a model from a run, a trial's folder, a saved model or a head's folder
 pyfunc.py     the model as MLflow serves it, without pickle
-registry.py   into MLflow's registry
+logged.py     what a search ends with, as MLflow's LoggedModels
+registry.py   the best of them into MLflow's registry
 """

@@ -26,7 +26,7 @@ from bv_search.source.channels import Channels
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Role, Row
-from bv_search.tasks.task import Kind, Task
+from bv_search.tasks.task import Task
 from bv_search.tasks.votes import RoleLogits, mean_logits
 
 
@@ -170,7 +170,7 @@ def _head_batches(pack: Pack | None, model: Model, encoded: Encoded) -> list[lis
     lengths = model.channels.kept(encoded.lengths)
     states = prepare(model.channels.join(encoded).cpu(), share_inputs(pack.heads))
     found = pack(states, torch.tensor(lengths))
-    if model.task.kind is Kind.SPAN:
+    if model.task.per_token:
         ends = np.cumsum(lengths)[:-1]
         return [np.split(logits.numpy(), ends) for logits in found]
     return [list(logits.numpy()) for logits in found]
@@ -182,6 +182,4 @@ def _own_batch(model: Model, encoded: Encoded) -> list[np.ndarray]:
             "the encoder was never fine-tuned and predicts nothing", do="choose a head with --member"
         )
     logits = encoded.logits.float().cpu().numpy()
-    if model.task.kind is Kind.SPAN:
-        return [logits[row, :length] for row, length in enumerate(encoded.lengths)]
-    return list(logits)
+    return list(map(model.task.unpadded, logits, encoded.lengths))

@@ -10,7 +10,7 @@ import numpy as np
 
 from bv_search.errors import UserError
 from bv_search.tasks.task import Kind
-from bv_search.tasks.votes import RoleLogits, Votes, mean_of
+from bv_search.tasks.votes import RoleLogits, Votes, are_probabilities, mean_of
 
 
 class Method(StrEnum):
@@ -26,9 +26,7 @@ def max_of(votes: Sequence[Votes]) -> Votes:
 
 def methods_of(kind: Kind) -> tuple[Method, ...]:
     """A maximum of values that are not probabilities means nothing."""
-    if kind is Kind.REGRESSION:
-        return (Method.MEAN, Method.GREEDY)
-    return (Method.MAX, Method.MEAN, Method.GREEDY)
+    return (*([Method.MAX] if are_probabilities(kind) else []), Method.MEAN, Method.GREEDY)
 
 
 def check_method(method: Method | str, kind: Kind) -> None:

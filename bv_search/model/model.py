@@ -1,21 +1,25 @@
 """A model: heads on an encoder, or several of them and the encoder combined; a folder on disk.
 
 model.json                      the task, the encoder by place and digest, the method, the members
-heads/0/ heads/1/ …             each a head with its copies, as `save_heads` writes it
-encoder/                        the encoder itself, where it was bundled
+config.json model.safetensors   a head that is the only one, with its copies, as `save_heads` writes it
+heads/0/ heads/1/ …             or each of several
+encoder/                        the encoder itself, where it was bundled; model.json has a digest of each file
 """
 
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+from bv_search.command import AUTO
 from bv_search.document import Range, Text
 from bv_search.encoder.encoder import Encoder
 from bv_search.errors import HeadError, OutputError
 from bv_search.files import (
+    RESTORE,
     check_digest,
     check_signed,
     confine,
@@ -36,7 +40,9 @@ from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Task
 
 MODEL_FILE, HEADS, ENCODER = "model.json", "heads", "encoder"
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
+HERE = "."  # the place of a head that is the only one
+WEIGHTS_SUFFIX = ".safetensors"
 NAME_ENCODER = "say where it is with --encoder"
 ENCODER_NAME = "encoder"  # the member that is the encoder's own predictions
 
@@ -80,7 +86,7 @@ class Model:
         """Of the heads; the encoder's are not counted."""
         return count_all(self.heads)
 
-    def load_encoder(self, place: str | Path | None = None, *, device: str = "auto") -> Encoder:
+    def load_encoder(self, place: str | Path | None = None, *, device: str = AUTO) -> Encoder:
         encoder = self.encoder.load(place, device=device, do=NAME_ENCODER)
         self.channels.check(encoder)
         return encoder
@@ -102,22 +108,27 @@ class Model:
     def save_pretrained(self, folder: str | Path, *, bundle: bool = False) -> Path:
         """Write the model, whole or not at all. With `bundle` the encoder goes with it."""
         folder = Path(folder)
-        if folder.exists():
-            raise OutputError("already exists", where=folder, do="choose another place, or delete it")
+        check_new(folder)
         with folder_being_made(folder) as part:
-            for number, copies in enumerate(member.heads for member in self.members if member.heads):
-                save_heads(copies, part / HEADS / str(number))
-            if bundle:
-                shutil.copytree(self.encoder.find(), part / ENCODER)
-            value = self.to_json()
-            for member in value["members"]:
-                if member["head"] is not None:
-                    member["config"] = digest_file(part / member["head"] / CONFIG_FILE)
-            write_signed(part / MODEL_FILE, value)
+            self.write_into(part, encoder=self.encoder.find() if bundle else None)
         return folder
 
+    def write_into(self, folder: Path, *, encoder: Path | None = None) -> None:
+        """Its files, beside whatever else is to stand there. An encoder's folder is bundled."""
+        value = self.to_json()
+        for member, said in zip(self.members, value["members"], strict=True):
+            if member.heads:
+                place = folder / said["head"]
+                save_heads(member.heads, place)
+                said["config"] = digest_file(place / CONFIG_FILE)
+        if encoder is not None:
+            shutil.copytree(encoder, folder / ENCODER)
+            value["encoder"]["place"] = ENCODER
+        write_signed(folder / MODEL_FILE, {**value, "bundled": _bundled(folder / ENCODER)})
+
     def to_json(self) -> dict[str, Any]:
-        numbers = iter(range(len(self.members)))
+        numbers = count()
+        alone = len(self.members) == 1
         return {
             "format_version": FORMAT_VERSION,
             "task": self.task.to_json(),
@@ -129,7 +140,7 @@ class Model:
                 {
                     "name": member.name,
                     "weight": member.weight,
-                    "head": f"{HEADS}/{next(numbers)}" if member.heads else None,
+                    "head": (HERE if alone else f"{HEADS}/{next(numbers)}") if member.heads else None,
                 }
                 for member in self.members
             ],
@@ -158,10 +169,10 @@ class Model:
             method=Method(said.method),
             members=tuple(_member(folder, each) for each in said.members),
         )
-        if (folder / ENCODER).is_dir():
-            bundled = replace(model.encoder, place=str(folder / ENCODER))
-            return replace(model, encoder=bundled)
-        return model
+        if not said.bundled:
+            return model
+        _check_bundle(folder / ENCODER, said.bundled)
+        return replace(model, encoder=replace(model.encoder, place=str(folder / ENCODER)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,16 +194,38 @@ class _ModelAnswers:
     store: Text | None
     method: Literal["single", "max", "mean", "greedy"]
     members: Annotated[tuple[_Entry, ...], Range("a member or more", lambda value: len(value) > 0)]
+    bundled: Mapping[str, Text]  # the encoder's files and their digests; none where it stands elsewhere
 
 
 def is_model(folder: Path) -> bool:
     return (folder / MODEL_FILE).is_file()
 
 
+def check_new(folder: Path) -> None:
+    """Refuse a place that is taken."""
+    if folder.exists():
+        raise OutputError("already exists", where=folder, do="choose another place, or delete it")
+
+
+def _bundled(encoder: Path) -> dict[str, str]:
+    files = sorted(path for path in encoder.rglob("*") if path.is_file())
+    return {path.relative_to(encoder).as_posix(): digest_file(path) for path in files}
+
+
+def _check_bundle(encoder: Path, files: Mapping[str, str]) -> None:
+    """But the weights, which are looked at when they are loaded."""
+    for name, expected in files.items():
+        path = confine(encoder, name, HeadError)
+        if not path.is_file():
+            raise HeadError("is missing", where=path, expected="a file of the bundled encoder", do=RESTORE)
+        if path.suffix != WEIGHTS_SUFFIX and (found := digest_file(path)) != expected:
+            raise HeadError("is damaged", where=path, expected=f"digest {expected}", found=found, do=RESTORE)
+
+
 def _member(folder: Path, said: _Entry) -> Member:
     if said.head is None:
         return Member(name=said.name, weight=said.weight, heads=())
-    place = confine(folder, said.head, HeadError)
+    place = folder if said.head == HERE else confine(folder, said.head, HeadError)
     heads = load_heads(place)
     config = place / CONFIG_FILE
     check_digest(config.read_bytes(), str(said.config), where=config, error=HeadError)

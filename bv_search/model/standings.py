@@ -13,7 +13,7 @@ from bv_search.model.combine import Method, combine
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import describe, smallest
 from bv_search.run.luck import Luck
-from bv_search.run.predictions import read_predictions
+from bv_search.run.predictions import predictions_file, read_predictions
 from bv_search.run.roles import encoder_logits, role_ids
 from bv_search.run.trial import TrialRecord, percent_of
 from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
@@ -21,7 +21,6 @@ from bv_search.scan.store_view import role_index
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import TIE, Delta, Evaluation, difference
 from bv_search.tasks.row import Role
-from bv_search.tasks.task import Kind
 
 BEST, SMALLEST, ENSEMBLE = "best head", "smallest head", "ensemble"
 LADDER = (MAJORITY, ENCODER, PROBE)
@@ -62,12 +61,13 @@ class Standing:
         return self.role in LADDER
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class Standings:
     """From below: the ladder, the best head, the smallest one that is as good, the ensemble."""
 
     all: list[Standing]
     luck: Luck | None = None  # of the best head
+    unbeaten: str | None = None  # the one model that no combination beat, where an ensemble was looked for
 
     @property
     def ladder(self) -> list[Standing]:
@@ -129,9 +129,12 @@ class _Panel:
 
     def add_ensemble(self) -> None:
         chosen = self._run.ensemble()
-        if chosen is None or chosen["method"] == Method.SINGLE:
+        if chosen is None:
             return
         members = chosen["members"]
+        if chosen["method"] == Method.SINGLE:
+            self.standings.unbeaten = str(members[0]["name"])
+            return
         logits = combine(
             Method(chosen["method"]),
             [self._of_member(member) for member in members],
@@ -200,8 +203,8 @@ class _Panel:
         )
 
     def _title(self, role: str) -> str:
-        if role == MAJORITY and self._store.task.kind is Kind.REGRESSION:
-            return "mean"
+        if role == MAJORITY:
+            return self._store.task.majority
         return "best linear probe" if role == PROBE else role
 
     def _below(self, role: str) -> Standing | None:
@@ -218,7 +221,7 @@ class _Panel:
         return self._of_trial(home, member["trial"])
 
     def _of_trial(self, home: Run, trial: str) -> Sequence[np.ndarray]:
-        return read_predictions(home.trial_file(trial, "report.parquet"), ids=self._ids).logits
+        return read_predictions(home.trial_file(trial, predictions_file(Role.REPORT)), ids=self._ids).logits
 
 
 def standings_text(standings: Standings, metric: str) -> str:
@@ -231,6 +234,8 @@ def standings_text(standings: Standings, metric: str) -> str:
         if standing.role == BEST and standings.luck is not None:
             lines.append(f"  {'':<{width}}  {standings.luck}")
     lines += [gain_sentence(standings, each) for each in shown if not each.is_rung]
+    if standings.unbeaten is not None:
+        lines.append(f"No combination did better than {standings.unbeaten} alone on the rows that choose.")
     return "\n".join(lines)
 
 

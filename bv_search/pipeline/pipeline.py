@@ -8,8 +8,6 @@ from typing import Any
 
 from bv_search.cluster import ray_session
 from bv_search.command import Progress
-from bv_search.ensemble import ensemble
-from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.extract import extraction
 from bv_search.files import check_makeable
 from bv_search.finetune import finetuning
@@ -23,7 +21,7 @@ from bv_search.store.layout import MANIFEST
 from bv_search.tune import search, summary
 from bv_search.tune.study import check_names, load_space
 
-STEPS = 6
+STEPS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,11 +59,9 @@ def run(config: PipelineConfig, progress: Progress) -> Done:
         extraction.run(config.extraction(stage.path), progress)
         _tell(progress, 3, f"tune: heads of the space {search_config.begun_space}")
         found = search.run(search_config, progress)
-    _tell(progress, 4, "ensemble")
-    _combine(found, progress)
-    _tell(progress, 5, "report")
-    page = _report(found, progress)
-    _tell(progress, 6, "model")
+    _tell(progress, 4, "report")
+    page = _report(found, config.data, progress)
+    _tell(progress, 5, "model")
     return Done(run=found, report=page, model=_save(found, config.out / MODEL))
 
 
@@ -73,18 +69,12 @@ def _tell(progress: Progress, step: int, text: str) -> None:
     progress.say(f"{step} of {STEPS}, {text}")
 
 
-def _combine(run: Run, progress: Progress) -> None:
-    """Once, and again where heads were added."""
-    if run.ensemble() is None or run.unconsidered() is not None:
-        ensemble.run(EnsembleConfig(runs=(str(run.path),)), progress)
-
-
-def _report(run: Run, progress: Progress) -> Path:
+def _report(run: Run, data: str | None, progress: Progress) -> Path:
     page = run.path / REPORT_HTML
     told = max((run.path / name).stat().st_mtime_ns for name in (JOURNAL, ENSEMBLE))
     if page.is_file() and page.stat().st_mtime_ns >= told:
         return page
-    return report.run(ReportConfig(runs=(str(run.path),)), progress).reports[0].html
+    return report.run(ReportConfig(runs=(str(run.path),), data=data), progress).reports[0].html
 
 
 def _save(run: Run, folder: Path) -> Path:

@@ -9,7 +9,6 @@ from typing import Any
 
 from bv_search.errors import OutputError
 from bv_search.files import check_makeable, real_path, write_text
-from bv_search.tasks.task import Kind
 
 AnswerRows = Sequence[Mapping[str, Any]]
 
@@ -32,10 +31,6 @@ def as_tsv(rows: AnswerRows) -> str:
 
 
 FORMATS: dict[str, Callable[[AnswerRows], str]] = {".json": as_json, ".jsonl": as_jsonl, ".tsv": as_tsv}
-
-
-def default_suffix(kind: Kind) -> str:
-    return ".json" if kind is Kind.SPAN else ".jsonl"
 
 
 def check_output(path: Path, *, overwrite: bool) -> None:

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bv_search.command import Progress
+from bv_search.command import AUTO, Progress
 from bv_search.errors import StoreError, UserError
 from bv_search.files import home_path, real_path
 from bv_search.model.answer import Answers, answer_rows, answer_store
 from bv_search.model.loading import ENSEMBLE, is_run, open_model
 from bv_search.model.model import NAME_ENCODER, Model
-from bv_search.predict.output import check_output, default_suffix, write_answers
+from bv_search.predict.output import check_output, write_answers
 from bv_search.run.folder import Run
 from bv_search.run.roles import find_near, open_store
 from bv_search.source.live import feed_live
@@ -30,7 +30,7 @@ class PredictConfig:
     encoder: str | None = None  # where the model's encoder is now
     out: str | None = None  # .json, .jsonl or .tsv; by default in the folder predictions of `place`
     overwrite: bool = False
-    device: str = "auto"
+    device: str = AUTO
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,7 @@ def default_out(config: PredictConfig, model: Model) -> Path:
     source = (
         real_path(home_path(named)).name if named else "own-report"
     )  # whole: of mrpc-0.3 the stem is mrpc-0
-    name = f"{model.name.replace('/', '-')}-{source}{default_suffix(model.task.kind)}"
+    name = f"{model.name.replace('/', '-')}-{source}{model.task.suffix}"
     return Path(config.place) / "predictions" / name
 
 
@@ -105,7 +105,7 @@ def _fed(config: PredictConfig, store: Store) -> Store:
 
 def _refuse_unused(config: PredictConfig, store: Store) -> None:
     for option, given in (("--encoder", config.encoder), ("--device", config.device)):
-        if given not in (None, "auto"):
+        if given not in (None, AUTO):
             raise UserError(
                 f"{option} would do nothing",
                 where=store.path,

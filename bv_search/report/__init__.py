@@ -8,5 +8,13 @@ layers.py     each layer's linear probe, and its weight in a learned pooling
 chart.py      a figure as SVG, for light and dark
 charts.py     the figures
 formatting.py numbers as words
+frame.py      what every page stands in: styles, tables that sort, linked charts; for other packages too
+linked.py     heads as columns, for charts that are linked
+conclusion.py the verdict, in a sentence
+partings.py   rows to read, that only one model gets right
+calibration.py  how far confidence can be believed
+cost.py       seconds and bytes
+commands.py   what to type to make a run again
+comparison.py runs side by side
 page.py       facts and charts → report.html and report.md
 """

@@ -8,15 +8,18 @@ from bv_search.report.report import ReportConfig, run
 
 EXAMPLES = """
   bv-search report runs/first               runs/first/report.html and report.md
-  bv-search report runs/first runs/second   one for each
-  bv-search report runs/a runs/b --together docs   and docs/results.md, docs/results.svg: all in one table
+  bv-search report runs/first --data glue/MRPC    with the texts of rows that only one model gets right
+  bv-search report runs/a runs/b            one for each, and runs/results.html: all heads side by side
+  bv-search report runs/a runs/b --together docs   docs/results.html, with results.md and results.svg
 """
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("runs", metavar="RUN", nargs="+", help="folders of runs")
-    parser.add_argument("--data", help="check that the stores were made of this data")
-    parser.add_argument("--together", metavar="FOLDER", help="also one table and one chart of all runs, here")
+    parser.add_argument("--data", help="show rows of it; the stores must have been made of it")
+    parser.add_argument(
+        "--together", metavar="FOLDER", help="where all runs stand side by side (default: where the first is)"
+    )
     parser.add_argument("--no-mlflow", action="store_true", help="write the run folder only")
 
 

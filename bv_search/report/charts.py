@@ -1,11 +1,13 @@
 """The charts of a report, one function each; None where there is nothing to draw."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from bv_search.model.standings import BEST, ENSEMBLE, SMALLEST
+from bv_search.report.calibration import Calibration
 from bv_search.report.chart import (
     BLUE,
     BROWN,
@@ -15,6 +17,7 @@ from bv_search.report.chart import (
     MARKERS,
     ORANGE,
     VIOLET,
+    Chart,
     drawing,
     note,
 )
@@ -25,6 +28,7 @@ from bv_search.report.spans import SpanFacts
 from bv_search.run.trial import TrialRecord
 from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
 from bv_search.store.layout import EMBEDDINGS
+from bv_search.tasks.task import Kind
 
 ROLES = {
     MAJORITY: GREY,
@@ -35,14 +39,23 @@ ROLES = {
     ENSEMBLE: GREEN,
 }
 """Warm is the ladder, cool what a search found."""
+NARROW = 4.8  # inches
 MOST_LEVEL = 16  # layers whose names stand level
 NAMES = {EMBEDDINGS: "embed-\ndings"}
+
+
+@contextmanager
+def drawing_narrow(title: str, height: float, panels: Sequence[float] = (1.0,)) -> Iterator[Chart]:
+    """A chart whose letters can be read where a page is as narrow as a phone."""
+    with drawing(title, height, panels) as chart:
+        chart.figure.set_figwidth(NARROW)
+        yield chart
 
 
 def standings_chart(facts: Facts) -> str:
     """Scores with their intervals, one line a model: the ladder from below, then what the search found."""
     shown, highest = facts.standings, facts.compared.highest
-    with drawing("score on report with 95 % interval", 1.0 + 0.36 * len(shown)) as chart:
+    with drawing_narrow("score on report with 95 % interval", 1.0 + 0.36 * len(shown)) as chart:
         axes = chart.axes
         for place, standing in enumerate(shown):
             colour, marker = (BLUE, "o") if standing.is_found else (ORANGE, "s")
@@ -60,7 +73,7 @@ def standings_chart(facts: Facts) -> str:
         axes.set_xmargin(0.1)  # for the numbers beside the intervals
         axes.set_xlabel(f"{facts.task.metric} on report, with its 95 % interval")
         axes.grid(axis="x")
-        chart.figure.legend(loc="outside upper right", ncols=3, fontsize=9)
+        chart.figure.legend(loc="outside upper right", ncols=2, fontsize=9)
     return chart.svg
 
 
@@ -74,7 +87,7 @@ def parameters_chart(facts: Facts) -> str:
             kinds.setdefault(kind_of(record), []).append(record)
         elif record.id in front:
             kinds.setdefault("rung of the ladder", []).append(record)
-    with drawing("parameters and score of every head", 3.6) as chart:
+    with drawing_narrow("parameters and score of every head", 3.6) as chart:
         axes = chart.axes
         for (kind, records), colour, marker in zip(
             kinds.items(), _cycle(COLOURS), _cycle(MARKERS), strict=False
@@ -112,7 +125,7 @@ def parameters_chart(facts: Facts) -> str:
         axes.set_ylabel(f"{facts.task.metric} on report")
         axes.grid(axis="both")
         if len(kinds) > 1 or facts.front:
-            chart.figure.legend(loc="outside upper center", ncols=min(4, len(kinds)), fontsize=9)
+            chart.figure.legend(loc="outside upper center", ncols=min(3, len(kinds)), fontsize=9)
     return chart.svg
 
 
@@ -122,7 +135,7 @@ def curves_chart(facts: Facts) -> str | None:
     if not records:
         return None
     first = next((record for record in facts.ranked if record in records), None)
-    with drawing("score on select along the way", 3.0) as chart:
+    with drawing_narrow("score on select along the way", 3.0) as chart:
         axes = chart.axes
         for record in sorted(records, key=lambda record: record is first):
             best = record is first
@@ -149,7 +162,7 @@ def effects_chart(effects: Sequence[Effect]) -> str | None:
     if not effects:
         return None
     shown = list(reversed(effects[:8]))
-    with drawing("what explains the differences between heads", 0.9 + 0.34 * len(shown)) as chart:
+    with drawing_narrow("what explains the differences between heads", 0.9 + 0.34 * len(shown)) as chart:
         axes = chart.axes
         places = range(len(shown))
         axes.barh(places, [100 * effect.share for effect in shown], color=BLUE, height=0.6)
@@ -170,12 +183,12 @@ def layers_chart(layers: Layers | None, metric: str) -> str | None:
         return None
     draw = [_draw_probes] * bool(layers.probes) + [_draw_weights] * (layers.pooling is not None)
     heights = [HEIGHTS[each] for each in draw]
-    with drawing("what each layer is worth", 0.5 + sum(heights), heights) as chart:
+    with drawing_narrow("what each layer is worth", 0.5 + sum(heights), heights) as chart:
         for axes, each in zip(chart.panels, draw, strict=True):
             each(axes, layers, metric)
             axes.grid(axis="y")
         _name_layers(chart.panels[-1], layers)
-        chart.figure.legend(loc="outside upper right", ncols=4, fontsize=9)
+        chart.figure.legend(loc="outside upper right", ncols=2, fontsize=9)
     return chart.svg
 
 
@@ -212,7 +225,7 @@ HEIGHTS = {_draw_probes: 2.5, _draw_weights: 1.5}  # inches
 def spans_chart(spans: Sequence[SpanFacts]) -> str | None:
     if not spans:
         return None
-    with drawing("exact match with and without an answer", 2.8) as chart:
+    with drawing_narrow("exact match with and without an answer", 2.8) as chart:
         axes = chart.axes
         width = 0.8 / len(spans)
         for number, fact in enumerate(spans):
@@ -225,6 +238,42 @@ def spans_chart(spans: Sequence[SpanFacts]) -> str | None:
         axes.set_ylim(0, 1.08)
         axes.set_ylabel("exact match on report")
         axes.grid(axis="y")
+        chart.figure.legend(loc="outside upper center", ncols=3, fontsize=9)
+    return chart.svg
+
+
+def calibration_chart(found: Sequence[Calibration], kind: Kind) -> str:
+    """What models say beside what is so: on the diagonal they can be taken at their word."""
+    title = (
+        "predicted and true values" if kind is Kind.REGRESSION else "confidence, and how often it is right"
+    )
+    with drawing_narrow(title, 4.0) as chart:
+        axes = chart.axes
+        said = [part.said for each in found for part in each.bins]
+        axes.plot([min(said), max(said)], [min(said), max(said)], color=GREY, linewidth=1.2, linestyle="--")
+        for number, each in enumerate(found):
+            at = [part.said for part in each.bins]
+            colour = ROLES[each.role]
+            for part in each.bins:
+                axes.plot([part.said] * 2, part.interval, color=colour, linewidth=1.2, alpha=0.45)
+            marker = MARKERS[number]
+            axes.plot(
+                at,
+                [part.found for part in each.bins],
+                marker,
+                color=colour,
+                label=each.title,
+                linestyle="-",
+                linewidth=1,
+            )
+        names = (
+            ("predicted value", "true value, mean")
+            if kind is Kind.REGRESSION
+            else ("confidence", "share that is right")
+        )
+        axes.set_xlabel(names[0])
+        axes.set_ylabel(names[1])
+        axes.grid(axis="both")
         chart.figure.legend(loc="outside upper center", ncols=3, fontsize=9)
     return chart.svg
 

@@ -5,7 +5,6 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from bv_search.model.combine import Method
 from bv_search.model.standings import Standing, Standings, compare
 from bv_search.run.choosers import Choosers, describe
 from bv_search.run.folder import Run
@@ -51,9 +50,7 @@ class Facts:
     @property
     def unbeaten(self) -> str | None:
         """The one model that no combination beat, where an ensemble was looked for in vain."""
-        chosen = self.run.ensemble()
-        single = chosen is not None and chosen["method"] == Method.SINGLE
-        return str(chosen["members"][0]["name"]) if chosen is not None and single else None
+        return self.compared.unbeaten
 
     @cached_property
     def choosers(self) -> Choosers:

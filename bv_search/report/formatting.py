@@ -25,6 +25,10 @@ def delta(value: Delta | None) -> str:
     return NOTHING if value is None else str(value)
 
 
+def signed(value: float, digits: int = 3) -> str:
+    return f"{value:+.{digits}f}".replace("-", "−")
+
+
 def percent(value: float | None) -> str:
     if value is None:
         return NOTHING
@@ -45,6 +49,21 @@ def seconds(value: float | None) -> str:
     if value < 120:
         return f"{value:.1f} s"
     return f"{value / 60:.1f} min" if value < 7200 else f"{value / 3600:.1f} h"
+
+
+def size(value: int | None) -> str:
+    """Bytes, by thousands as disks are sold."""
+    if value is None:
+        return NOTHING
+    for unit, least in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if value >= least:
+            return f"{value / least:.3g} {unit}"
+    return f"{value} bytes"
+
+
+def cell(value: object) -> str:
+    """In a table of Markdown."""
+    return str(value).replace("|", "\\|").replace("\n", " ")
 
 
 def verdict(value: Delta | None) -> str:

@@ -1,5 +1,6 @@
 """The report of a run: report.html and report.md in its folder, each whole or as it was."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -11,19 +12,21 @@ from bv_search.files import write_text
 from bv_search.model.standings import Standing, Standings
 from bv_search.report import formatting
 from bv_search.report.comparison import write_together
+from bv_search.report.conclusion import conclude
 from bv_search.report.facts import Facts, gather
 from bv_search.report.page import render
 from bv_search.run.folder import REPORT_HTML, REPORT_MD, Run
 from bv_search.run.mlflow import open_mirror
 from bv_search.run.roles import check_data
+from bv_search.tasks.row import Dataset, Role
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReportConfig:
     runs: tuple[str, ...]  # each gets its own report
-    data: str | None = None  # if given: the data that the stores must have been made of
+    data: str | None = None  # that the stores were made of, so that its rows can be read on the page
     mlflow: bool = True  # the reports go to MLflow too
-    together: str | None = None  # the folder for what compares the runs
+    together: str | None = None  # the folder for what compares runs; None: of several, that of the first
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +40,7 @@ class Report:
             "run": str(self.facts.run.path),
             "html": str(self.html),
             "markdown": str(self.markdown),
+            "conclusion": conclude(self.facts),
             "standings": [_standing_json(standing, self.facts.compared) for standing in self.facts.standings],
         }
 
@@ -58,7 +62,13 @@ class ReportResult:
 
     def text(self) -> str:
         texts = [
-            "\n".join([*formatting.summary(report.facts), f"written: {report.html}, {report.markdown.name}"])
+            "\n".join(
+                [
+                    conclude(report.facts),
+                    *formatting.summary(report.facts),
+                    f"written: {report.html}, {report.markdown.name}",
+                ]
+            )
             for report in self.reports
         ]
         if self.together:
@@ -75,15 +85,24 @@ def run(config: ReportConfig, progress: Progress) -> ReportResult:
     for one in runs:
         progress.say(f"report: reading {one.path}")
         facts = gather(one)
-        check_data(facts.store, config.data)
-        gathered.append(facts)
-    reports = tuple(_write(facts, config, progress) for facts in gathered)
-    together = () if config.together is None else write_together(gathered, Path(config.together))
+        dataset = check_data(facts.store, config.data)
+        gathered.append((facts, dataset))
+    reports = tuple(_write(facts, dataset, config, progress) for facts, dataset in gathered)
+    together = _compare([facts for facts, _ in gathered], config)
     return ReportResult(reports=reports, together=together)
 
 
-def _write(facts: Facts, config: ReportConfig, progress: Progress) -> Report:
-    page = render(facts)
+def _compare(all_facts: Sequence[Facts], config: ReportConfig) -> tuple[Path, ...]:
+    """Several runs always; where nothing else is said, beside the first of them."""
+    if config.together is None and len(all_facts) == 1:
+        return ()
+    beside = all_facts[0].run.path.parent
+    return write_together(all_facts, beside if config.together is None else Path(config.together))
+
+
+def _write(facts: Facts, dataset: Dataset | None, config: ReportConfig, progress: Progress) -> Report:
+    rows = None if dataset is None else {row.id: row for row in dataset.rows(Role.REPORT)}
+    page = render(facts, config.data, rows)
     html, markdown = facts.run.path / REPORT_HTML, facts.run.path / REPORT_MD
     write_text(html, page.html)
     write_text(markdown, page.markdown)

@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 import pyarrow as pa
 
-from bv_search.run.predictions import read_predictions
+from bv_search.run.predictions import predictions_file, read_predictions
 from bv_search.run.roles import encoder_logits, role_ids
 from bv_search.scan.folds import Folds
 from bv_search.scan.store_view import role_index, train_split
@@ -37,11 +37,11 @@ class Choosers:
     def shared(cls, store: Store, answered: Iterable[Collection[str]]) -> Self:
         """Given the windows of train that each model has answered."""
         index = train_split(store).index_columns(["id", "seen"])
-        chosen_N = ~index["seen"].to_numpy()
-        ids_N = index["id"].to_numpy()
-        for ids in answered:
-            chosen_N &= np.isin(ids_N, list(ids))
-        return cls(store=store, train=np.flatnonzero(chosen_N))
+        ids, seen = index["id"].to_pylist(), index["seen"].to_pylist()
+        unseen = {window for window, known in zip(ids, seen, strict=True) if not known}
+        by_all = unseen.intersection(*answered)
+        numbers = [number for number, window in enumerate(ids) if window in by_all]
+        return cls(store=store, train=np.array(numbers, np.int64))
 
     @cached_property
     def index(self) -> pa.Table:
@@ -58,8 +58,9 @@ class Choosers:
         """What a trial has said of them."""
         said = train_answers(folder)
         ids = self.index["id"].to_pylist()[: len(self.train)]
-        select = read_predictions(folder / f"{Role.SELECT}.parquet", ids=role_ids(self.store, Role.SELECT))
-        return [*(said[window] for window in ids), *select.logits]
+        path = folder / predictions_file(Role.SELECT)
+        select = read_predictions(path, ids=role_ids(self.store, Role.SELECT)).logits
+        return [*(said[window] for window in ids), *select]
 
     def encoder_logits(self) -> list[np.ndarray] | None:
         """The encoder's own, or None where it was never fine-tuned."""
@@ -82,7 +83,7 @@ def describe(choosers: Mapping[str, Any]) -> str:
 
 def train_answers(folder: Path) -> dict[str, np.ndarray]:
     """What a trial has said out of fold, by window; without folds, nothing."""
-    path = folder / f"{Role.TRAIN}.parquet"
+    path = folder / predictions_file(Role.TRAIN)
     if not path.exists():
         return {}
     said = read_predictions(path)

@@ -26,7 +26,7 @@ from bv_search.run.events import check_events
 from bv_search.run.front import find_front
 from bv_search.run.journal import Event, Journal
 from bv_search.run.leaderboard import best, write_leaderboard
-from bv_search.run.lock import exclusive
+from bv_search.run.lock import sole
 from bv_search.run.study import Study
 from bv_search.run.trial import TrialRecord, fold
 
@@ -84,9 +84,13 @@ class Run:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """One writer at a time: a second one is told who the first is."""
-        with exclusive(self.path / LOCK):
-            yield
+        """One writer at a time, of all machines: a second one is told who the first is."""
+        with sole(self.path / LOCK) as require:
+            self.journal.guard = require
+            try:
+                yield
+            finally:
+                self.journal.guard = lambda: None
 
     def change_study(self, **changes: Any) -> None:
         """Note that the study goes on in another way (more trials), in the journal first."""

@@ -12,7 +12,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -33,13 +33,17 @@ Event = dict[str, Any]
 
 
 class Journal:
+    """`guard` refuses a line of whom the run does not belong to any more."""
+
     def __init__(self, path: Path) -> None:
         self.path = path
+        self.guard: Callable[[], None] = lambda: None
 
     def append(self, *events: Mapping[str, Any]) -> None:
         """Write events for good, all or none. One without a time gets one ("at", seconds since 1970)."""
         timed = [{**event, "at": event.get("at", round(time.time(), 3))} for event in events]
         line = _line(timed[0] if len(timed) == 1 else {"events": timed})
+        self.guard()
         try:
             with self._locked() as handle:
                 end = _cut_torn_tail(handle, self.path)
@@ -56,10 +60,15 @@ class Journal:
 
     def read(self) -> list[Event]:
         """All events that were written whole."""
-        data = read_plain(self.path, RunError, do="give the folder of a run")
+        return self.read_on(0)[0]
+
+    def read_on(self, offset: int) -> tuple[list[Event], int]:
+        """Events that were written whole behind a place where a line begins; and where to read on."""
+        data = read_plain(self.path, RunError, do="give the folder of a run", offset=offset)
         whole, _ = _split(data, self.path)
         lines = enumerate(whole.split(b"\n")[:-1], start=1)
-        return [event for number, line in lines for event in _events(line, number, self.path)]
+        found = [event for number, line in lines for event in _events(line, number, self.path)]
+        return found, offset + len(whole)
 
     @contextmanager
     def _locked(self) -> Iterator[int]:

@@ -7,12 +7,14 @@ whatever an earlier process had already written.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import takewhile
+from math import ceil
 from typing import Any, Self
 
 from bv_search.errors import RunError
 from bv_search.run.folder import ENSEMBLE, LEADERBOARD, REPORT_HTML, REPORT_MD, STUDY, Run
 from bv_search.run.leaderboard import best, flat
+from bv_search.run.mirror_process import MirrorProcess
 from bv_search.run.mlflow_watch import MlflowWatch
 from bv_search.run.points import (
     curve_metrics,
@@ -23,7 +25,7 @@ from bv_search.run.points import (
     study_params,
 )
 from bv_search.run.tracking import Tracking, connect, reaching
-from bv_search.run.trial import DONE, RUNNING, STOPPED, TrialRecord
+from bv_search.run.trial import DONE, FAILED, RUNNING, STOPPED, TrialRecord, fold
 
 RUN_TAG, TRIAL_TAG, STATUS_TAG = "bv.run", "bv.trial", "bv.status"
 RUNG_TAG = "bv.rung"  # of a trial that no search proposed
@@ -31,6 +33,7 @@ OF_TAG = "bv.of"  # the trial that one was made of
 PARENT_FILES = (STUDY, LEADERBOARD, ENSEMBLE, REPORT_HTML, REPORT_MD)
 GOING, BROKEN_OFF = "RUNNING", "KILLED"  # MLflow's words
 PAGE = 1000
+METRICS, PARAMS = 800, 100  # of one call
 LAST_SECONDS = 1.0  # for an MLflow that was away, at the end of a search
 VALUE_LIMIT = 500  # characters of a parameter
 
@@ -49,8 +52,9 @@ class _Child:
     """What MLflow already knows of a trial."""
 
     id: str
-    points: int  # of its curve
     status: str
+    has_params: bool
+    points: int = 0  # of its curve
 
 
 class MlflowMirror:
@@ -60,11 +64,17 @@ class MlflowMirror:
         self._run = run
         self._tracking = connect(run.path.resolve().parent, task=run.study.task_name, uri=tracking_uri)
         self.trouble: str | None = None  # the last failure, cleared by the next success
+        self._records: dict[str, TrialRecord] = {}  # as far as the journal has been read
+        self._read = 0  # bytes of it
+        self._behind: set[str] = set()  # trials that MLflow does not know all of
+        self._process: MirrorProcess | None = None  # that has been handed the work
         self._watch = MlflowWatch(self.uri)
         with reaching(self.uri):
             self._children = self._find_children()
             found = self._find_parent()
             self.parent_id = self._create_parent() if found is None else str(found.info.run_id)
+            if found is None or not found.data.params:
+                self._log(self.parent_id, params=study_params(run))
             self._status = GOING if found is None else str(found.info.status)
 
     @property
@@ -88,28 +98,56 @@ class MlflowMirror:
         server = self.uri if self.uri.startswith("http") else "http://127.0.0.1:5000"
         return f"{server}/#/experiments/{self._tracking.experiment}/runs"
 
-    def sync(self, *, patience: float = 0.0) -> bool:
+    def sync(self, *, patience: float = 0.0, goes_on: Callable[[], bool] = lambda: True) -> bool:
         """Copy what the journal has and MLflow has not; False means that a later call tries again.
 
         It waits for an MLflow that is away once. From then on somebody else looks whether it is back.
         """
+        if self._process is not None:
+            return True
         if self.trouble is not None and not self._watch.sees(patience):
             return False
         try:
             with reaching(self.uri):
-                for record in self._run.trials():
+                if self.trouble is not None:  # a child may have been made, and the answer lost
+                    self._children = self._find_children() | self._children
+                for record in takewhile(lambda _: goes_on(), self._read_on()):
                     self._sync_trial(record)
+                    self._behind.discard(record.id)
         except RunError as error:
             self.trouble = str(error)
             return False
         self.trouble = None
         return True
 
+    def hand_over(self) -> None:
+        """From now on until `close` a process of its own does the work of `sync`."""
+        self._process = self._process or MirrorProcess(self._run.path)
+
+    def _take_back(self) -> None:
+        if self._process is not None:
+            self._process.stop()
+            self._process = None
+            with reaching(self.uri):
+                self._children = self._find_children()
+
+    def _read_on(self) -> list[TrialRecord]:
+        """Trials of which the journal says more than MLflow knows."""
+        events, self._read = self._run.journal.read_on(self._read)
+        now = fold(events, encoder_parameters=self._run.study.encoder_parameters, before=self._records)
+        self._behind |= {name for name, record in now.items() if record is not self._records.get(name)}
+        self._records = now
+        return [record for name, record in now.items() if name in self._behind]
+
     def close(self, status: str | None = None) -> bool:
         """Bring everything up to date, add the run's files, and leave nothing running.
 
         Without a status the study keeps what it ended with; a search that was killed did not set any.
         """
+        try:
+            self._take_back()
+        except RunError as error:
+            self.trouble = str(error)
         if not self.sync(patience=LAST_SECONDS):
             return False
         try:
@@ -136,6 +174,9 @@ class MlflowMirror:
             if self.trouble is None:
                 self.close(BROKEN_OFF if isinstance(error, KeyboardInterrupt) else "FAILED")
             raise
+        finally:
+            if self._process is not None:
+                self._process.stop()
 
     def log_files(self) -> None:
         """Copy what the run has of its files to the parent run."""
@@ -156,30 +197,30 @@ class MlflowMirror:
         return BROKEN_OFF if self._live() else "FINISHED"
 
     def _sync_trial(self, record: TrialRecord) -> None:
-        child = self._children.get(record.id)
-        if child is None:
-            child = self._create_child(record)
-        if child.status != RUNNING or (record.status == RUNNING and child.points == len(record.curve)):
-            return
-        self._log(
-            child.id,
-            metrics=[
-                *curve_metrics(record, child.points),
-                *(final_metrics(record) if record.finished else []),
-            ],
-        )
-        if record.finished:
-            self._finish_child(child.id, record)
+        child = self._children.get(record.id) or self._create_child(record)
+        params = {} if child.has_params else flat(record.config)
+        if child.status == RUNNING and (params or record.finished or child.points < len(record.curve)):
+            points = curve_metrics(record, child.points)
+            if record.finished:
+                self._finish_child(child.id, record, [*points, *final_metrics(record)], params)
+            else:
+                self._log(child.id, metrics=points, params=params)
+        elif params:
+            self._log(child.id, params=params)
+        child = replace(child, has_params=True)
         self._children[record.id] = replace(child, points=len(record.curve), status=record.status)
+        if record.finished:  # no more is asked of it, and there may be many
+            self._records[record.id] = replace(record, draws=(), curve=(), files={})
 
-    def _finish_child(self, child: str, record: TrialRecord) -> None:
+    def _finish_child(
+        self, child: str, record: TrialRecord, metrics: list[Any], params: Mapping[str, Any]
+    ) -> None:
         folder = self._run.trial_folder(record.id)
         if record.status in {DONE, STOPPED} and folder.is_dir():
             self._tracking.client.log_artifacts(child, str(folder), "head")
-        if record.reason:
-            self._tracking.client.set_tag(child, "bv.reason", record.reason[:VALUE_LIMIT])
-        # the status last: a child without it is brought up to date by the next process
-        self._tracking.client.set_tag(child, STATUS_TAG, record.status)
+        # the status with the last of it: a child without it is brought up to date by the next process
+        tags = {STATUS_TAG: record.status} | ({"bv.reason": record.reason} if record.reason else {})
+        self._log(child, metrics=metrics, params=params, tags=tags)
         ended = None if record.finished_at is None else milliseconds(record.finished_at)
         self._tracking.client.set_terminated(
             child, status="FINISHED" if record.status in {DONE, STOPPED} else "FAILED", end_time=ended
@@ -200,9 +241,8 @@ class MlflowMirror:
                 **{tag: value for tag, value in more.items() if value is not None},
             },
         )
-        self._log(created.info.run_id, params=flat(record.config))
-        child = _Child(id=created.info.run_id, points=0, status=RUNNING)
-        self._children[record.id] = child
+        # known at once: what fails from here on does not make another one
+        child = self._children[record.id] = _Child(id=created.info.run_id, status=RUNNING, has_params=False)
         return child
 
     def _create_parent(self) -> str:
@@ -218,7 +258,6 @@ class MlflowMirror:
                 "bv.folder": str(self._run.path.resolve()),
             },
         )
-        self._log(created.info.run_id, params=study_params(self._run))
         return str(created.info.run_id)
 
     def _find_parent(self) -> Any:
@@ -230,7 +269,9 @@ class MlflowMirror:
         for run in self._search(f"tags.`{RUN_TAG}` = '{self._run.study.id}'"):
             tags = run.data.tags
             if tags[TRIAL_TAG]:
-                found[tags[TRIAL_TAG]] = _Child(id=run.info.run_id, points=0, status=tags[STATUS_TAG])
+                found[tags[TRIAL_TAG]] = _Child(
+                    id=run.info.run_id, status=tags[STATUS_TAG], has_params=bool(run.data.params)
+                )
         return found
 
     def _search(self, query: str) -> Iterator[Any]:
@@ -248,7 +289,7 @@ class MlflowMirror:
         records = self._run.trials()
         values: dict[str, float | None] = {
             "trials": float(sum(record.is_searched for record in records)),
-            "failed": float(sum(record.status == "failed" for record in records)),
+            "failed": float(sum(record.status == FAILED for record in records)),
         }
         if self._run.study.baseline:
             values["encoder_score"] = self._run.study.baseline.get("report_score")
@@ -259,14 +300,37 @@ class MlflowMirror:
         at = max([record.finished_at or record.suggested for record in records], default=0.0)
         return metrics_of(values, at=at, step=0)
 
-    def _log(self, run: str, *, metrics: Iterable[Any] = (), params: Mapping[str, Any] | None = None) -> None:
-        from mlflow.entities import Param
+    def _log(
+        self,
+        run: str,
+        *,
+        metrics: Iterable[Any] = (),
+        params: Mapping[str, Any] | None = None,
+        tags: Mapping[str, str] | None = None,
+    ) -> None:
+        """In one call, where it takes so many; tags with the last."""
+        from mlflow.entities import Param, RunTag
 
-        pending = iter(metrics)
-        items = [
-            Param(parameter_name(name), str(value)[:VALUE_LIMIT]) for name, value in (params or {}).items()
-        ]
-        for start in range(0, len(items), 100):
-            self._tracking.client.log_batch(run, params=items[start : start + 100])
-        while batch := list(islice(pending, PAGE)):
-            self._tracking.client.log_batch(run, metrics=batch)
+        calls = _calls(
+            list(metrics),
+            [Param(parameter_name(name), str(value)[:VALUE_LIMIT]) for name, value in (params or {}).items()],
+            [RunTag(name, value[:VALUE_LIMIT]) for name, value in (tags or {}).items()],
+        )
+        for call in calls:
+            self._tracking.client.log_batch(run, **call)
+
+
+def _calls(metrics: list[Any], params: list[Any], tags: list[Any]) -> list[dict[str, list[Any]]]:
+    """What MLflow takes at once: 100 parameters, and 1000 of all."""
+    count = max(ceil(len(metrics) / METRICS), ceil(len(params) / PARAMS))
+    calls = [
+        {
+            "metrics": metrics[n * METRICS : (n + 1) * METRICS],
+            "params": params[n * PARAMS : (n + 1) * PARAMS],
+        }
+        for n in range(count)
+    ]
+    if tags:
+        calls = calls or [{}]
+        calls[-1]["tags"] = tags
+    return calls

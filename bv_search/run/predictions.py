@@ -13,6 +13,7 @@ import xxhash
 from bv_search.document import check_plain
 from bv_search.errors import RunError
 from bv_search.files import write_atomic
+from bv_search.tasks.row import Role
 
 SCHEMA = pa.schema([pa.field("id", pa.string()), pa.field("logits", pa.list_(pa.float32()))])
 DIGEST, WIDTH = b"bv.digest", b"bv.width"
@@ -23,6 +24,11 @@ FLAT = "flat"  # one vector per window; a number is the width of its (tokens, wi
 class Predictions:
     ids: tuple[str, ...]  # of windows
     logits: list[np.ndarray]  # (tokens, 2) for spans, (C,) otherwise
+
+
+def predictions_file(role: Role) -> str:
+    """The name of it in a trial's folder; those of `train` are out of fold."""
+    return f"{role}.parquet"
 
 
 def write_predictions(path: Path, ids: Sequence[str], logits: Sequence[np.ndarray] | np.ndarray) -> Path:

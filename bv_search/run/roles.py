@@ -14,7 +14,7 @@ from bv_search.scan.store_view import role_index
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.tasks.dataset import load_dataset
-from bv_search.tasks.row import Role
+from bv_search.tasks.row import Dataset, Role
 
 
 def open_store(run: Run) -> Store:
@@ -68,12 +68,12 @@ def encoder_logits(store: Store, role: Role | str) -> list[np.ndarray] | None:
     return found
 
 
-def check_data(store: Store, data: str | None) -> None:
-    """Refuse data that the store was not made of; None asks nothing."""
+def check_data(store: Store, data: str | None) -> Dataset | None:
+    """Read it; refuse data that the store was not made of. None asks nothing."""
     if data is None:
-        return
-    found = load_dataset(store.task, data).digest
-    if found != store.manifest.data:
+        return None
+    dataset = load_dataset(store.task, data)
+    if (found := dataset.digest) != store.manifest.data:
         raise StoreError(
             "was made of other data",
             where=store.path,
@@ -81,3 +81,4 @@ def check_data(store: Store, data: str | None) -> None:
             found=f"{found} in {data}",
             do="leave --data away, or give the data that the store was made of",
         )
+    return dataset

@@ -8,10 +8,11 @@ from math import isfinite
 from typing import Annotated, Any
 from uuid import uuid4
 
+from bv_search.command import AUTO
 from bv_search.document import Count, Positive, Range, Share, Text, one_of
 from bv_search.errors import RunError
 from bv_search.files import decode_at
-from bv_search.precision import AUTO, FLOAT32, PRECISIONS
+from bv_search.precision import FLOAT32, PRECISIONS
 
 FORMAT_VERSION = 2
 SCORE, FRONT = "score", "score,parameters"

@@ -59,10 +59,13 @@ class TrialRecord:
 
 
 def fold(
-    events: Iterable[Mapping[str, Any]], *, encoder_parameters: int | None = None
+    events: Iterable[Mapping[str, Any]],
+    *,
+    encoder_parameters: int | None = None,
+    before: Mapping[str, TrialRecord] | None = None,
 ) -> dict[str, TrialRecord]:
-    """The state of every trial, in the order of suggestion."""
-    records: dict[str, TrialRecord] = {}
+    """The state of every trial, in the order of suggestion; `before` is what earlier events made of them."""
+    records: dict[str, TrialRecord] = dict(before or {})
     for event in events:
         match event["event"]:
             case "suggest":

@@ -20,7 +20,7 @@ from bv_search.scan.batch import Batch
 from bv_search.scan.capacity import FLOAT_BYTES
 from bv_search.scan.folds import Folds
 from bv_search.scan.judge import FoldJudge, Judge, RoleJudge
-from bv_search.scan.loss import constant_answer
+from bv_search.scan.loss import CONSTANTS
 from bv_search.scan.probe import MOST_ROWS, Lesson, Mask, Probe, fit_probes
 from bv_search.scan.rows import Rows
 from bv_search.scan.segment import TrainingData
@@ -57,9 +57,9 @@ def constant_answers(labels_ND: np.ndarray, kind: Kind, outputs: int, folds: Fol
     """constants_KC: of each copy the best one for what it learns from."""
     labels = torch.from_numpy(labels_ND)
     if folds is None:
-        return constant_answer(labels, kind, outputs)[None]
+        return CONSTANTS[kind](labels, outputs)[None]
     learned = (labels[torch.from_numpy(folds.of_N != copy)] for copy in range(folds.count))
-    return torch.stack([constant_answer(own, kind, outputs) for own in learned])
+    return torch.stack([CONSTANTS[kind](own, outputs) for own in learned])
 
 
 @dataclass(frozen=True, kw_only=True)

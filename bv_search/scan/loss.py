@@ -5,6 +5,7 @@ spreads a head's share of the target evenly: its loss grows by that share of (th
 Weights say how much a head learns from each window.
 """
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import torch
@@ -136,15 +137,16 @@ LOSSES: dict[Kind, Loss] = {
 }
 
 
-def constant_answer(labels_ND: Tensor, kind: Kind, outputs: int) -> Tensor:
-    """The outputs of least loss that know nothing of a row: the mean, or how frequent each class is.
-
-    A class that is not among the labels counts as half a row.
-    """
-    if kind is Kind.REGRESSION:
-        return labels_ND.mean(dim=0)
-    if kind is Kind.SPAN:  # a constant over tokens says nothing
-        return torch.zeros(outputs)
-    counts_C = torch.bincount(labels_ND[:, 0].long(), minlength=outputs).float().clamp_(min=0.5)
+def class_logs(labels_N1: Tensor, outputs: int) -> Tensor:
+    """How frequent each class is. One that is not among the labels counts as half a row."""
+    counts_C = torch.bincount(labels_N1[:, 0].long(), minlength=outputs).float().clamp_(min=0.5)
     logs_C = counts_C.log()
     return logs_C - logs_C.mean()
+
+
+CONSTANTS: dict[Kind, Callable[[Tensor, int], Tensor]] = {
+    Kind.SPAN: lambda labels_N2, outputs: torch.zeros(outputs),  # a constant over tokens says nothing
+    Kind.CLASSIFICATION: class_logs,
+    Kind.REGRESSION: lambda labels_N1, outputs: labels_N1.mean(dim=0),
+}
+"""The outputs of least loss that know nothing of a row, from the labels."""

@@ -20,6 +20,7 @@ PENALTIES = (1e4, 1e3, 1e2, 1e1, 1.0)
 MOST_VAIN = 2  # penalties in a row that lower no loss
 
 MOST_ROWS = 50_000
+LEAST_CURVATURE = 0.01  # of a row that is told apart: it may come to be curved again
 UNLIKELY = 20.0  # how far the logit of a class without rows is below the mean of the others
 
 Mask = npt.NDArray[np.bool_]
@@ -86,11 +87,13 @@ Layer = tuple[Floats, Floats]
 class Values:
     """One column a copy, and half its squared error."""
 
-    curvature = 1.0
-
-    def __init__(self, labels_N: Floats, learned_NK: Mask) -> None:
+    def __init__(self, labels_N: Floats, learned_NK: Mask, outputs: int) -> None:
+        assert outputs == 1, "a row has one value"
         self._labels_N1, self._learned_NK = labels_N[:, None].astype(np.float64), learned_NK
         self.columns = learned_NK.shape[1]
+
+    def curvatures(self, values_NK: Doubles) -> Floats:
+        return np.ones(len(values_NK), np.float32)
 
     def loss(self, values_NK: Doubles) -> tuple[float, Doubles]:
         errors_NK = (values_NK - self._labels_N1) * self._learned_NK
@@ -109,16 +112,22 @@ class Classes:
         pair = len(self._present_P) == 2
         self._logits_JP = np.array([[-0.5, 0.5]]) if pair else np.eye(len(self._present_P))
         self.columns = learned_NK.shape[1] * len(self._logits_JP)
-        self.curvature = 0.25 if pair else 0.5
+
+    def curvatures(self, values_NX: Doubles) -> Floats:
+        """Of two classes the most that it can be; of more the mean over classes and copies."""
+        classes = len(self._present_P)
+        if classes <= 2:
+            return np.full(len(values_NX), 0.25, np.float32)
+        shares_NKP = np.exp(self._log_shares(values_NX))
+        mean_N = (shares_NKP * (1 - shares_NKP)).mean(axis=(1, 2)) * classes / (classes - 1)
+        curvatures_N: Floats = np.maximum(mean_N, LEAST_CURVATURE).astype(np.float32)
+        return curvatures_N
 
     def loss(self, values_NX: Doubles) -> tuple[float, Doubles]:
-        logits_NKP = self._of_copies(values_NX) @ self._logits_JP
-        logits_NKP -= logits_NKP.max(axis=2, keepdims=True)
-        shares_NKP = np.exp(logits_NKP)
-        sums_NK = shares_NKP.sum(axis=2)
-        own = np.arange(len(logits_NKP)), slice(None), self._labels_N
-        loss = float(((np.log(sums_NK) - logits_NKP[own]) * self._learned_NK).sum())
-        shares_NKP /= sums_NK[:, :, None]
+        log_shares_NKP = self._log_shares(values_NX)
+        own = np.arange(len(values_NX)), slice(None), self._labels_N
+        loss = -float((log_shares_NKP[own] * self._learned_NK).sum())
+        shares_NKP = np.exp(log_shares_NKP, out=log_shares_NKP)
         shares_NKP[own] -= 1.0
         shares_NKP *= self._learned_NK[:, :, None]
         return loss, (shares_NKP @ self._logits_JP.T).reshape(values_NX.shape)
@@ -126,6 +135,13 @@ class Classes:
     def layers(self, weights_FX: Floats, bias_X: Floats) -> Iterator[Layer]:
         weights_KFJ = self._of_copies(weights_FX).swapaxes(0, 1)
         return starmap(self._layer, zip(weights_KFJ, self._of_copies(bias_X), strict=True))
+
+    def _log_shares(self, values_NX: Doubles) -> Doubles:
+        """log_shares_NKP: of each class, as a copy sees it."""
+        logits_NKP: Doubles = self._of_copies(values_NX) @ self._logits_JP
+        logits_NKP -= logits_NKP.max(axis=2, keepdims=True)
+        logits_NKP -= np.log(np.exp(logits_NKP).sum(axis=2, keepdims=True))
+        return logits_NKP
 
     def _of_copies(self, of_columns: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
         return of_columns.reshape(*of_columns.shape[:-1], self._learned_NK.shape[1], len(self._logits_JP))
@@ -141,10 +157,9 @@ class Classes:
 
 
 Target = Values | Classes
+TARGETS: dict[Kind, type[Target]] = {Kind.CLASSIFICATION: Classes, Kind.REGRESSION: Values}  # spans have none
 
 
 def _target(lesson: Lesson) -> Target:
     labels_N, learned_NK = lesson.labels_N[:MOST_ROWS], lesson.learned_NK[:MOST_ROWS]
-    if lesson.kind is Kind.REGRESSION:
-        return Values(labels_N, learned_NK)
-    return Classes(labels_N, learned_NK, lesson.outputs)
+    return TARGETS[lesson.kind](labels_N, learned_NK, lesson.outputs)

@@ -56,12 +56,8 @@ class Rows(ABC):
 
 
 def open_rows(split: AnySplit, wanted: WantedStates) -> Rows:
-    kind = RowsInMemory if is_one_token(split) else RowsOfBlocks
+    kind = RowsInMemory if split.store.manifest.one_token else RowsOfBlocks
     return kind(split, wanted)
-
-
-def is_one_token(split: AnySplit) -> bool:
-    return split.store.manifest.one_token
 
 
 class RowsOfBlocks(Rows):

@@ -7,11 +7,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bv_search.command import AUTO
 from bv_search.heads.branches.product import product
 from bv_search.heads.config import HeadShape
 from bv_search.heads.copies import Copies, count_all, weights_bytes
 from bv_search.heads.inputs import Inputs, Standard, share_inputs
-from bv_search.precision import AUTO, FLOAT32, PrecisionChoice, choose_precision, dtype_of
+from bv_search.precision import FLOAT32, PrecisionChoice, choose_precision, dtype_of
 from bv_search.scan.batch import WantedStates
 from bv_search.scan.capacity import pack_capacity
 from bv_search.scan.checks import Check
@@ -56,7 +57,7 @@ class Scanner:
 
     def __init__(
         self,
-        store: str,
+        store: str | Store,
         *,
         source: str = STORE,
         memory: int | None = None,
@@ -72,7 +73,7 @@ class Scanner:
         if self._device.type == "cuda":
             # its matmuls then round to the ten bits of mantissa that a stored float16 has
             torch.set_float32_matmul_precision("high")
-        stored = Store.open(store, memory=memory)
+        stored = store if isinstance(store, Store) else Store.open(store, memory=memory)
         self._store = _fed_live(stored, self._device) if source == LIVE else stored
         self._reserved = memory or (stored.manifest.largest_block if source == LIVE else 0)
         self._task = self._store.task
@@ -86,6 +87,10 @@ class Scanner:
 
     def use_precision(self, precision: str) -> None:
         self._dtype = dtype_of(precision)
+
+    @property
+    def trouble(self) -> str | None:
+        return self._store.trouble
 
     @cached_property
     def shape(self) -> HeadShape:

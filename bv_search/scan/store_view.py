@@ -11,7 +11,6 @@ from bv_search.store.doubts import HELD, doubts_of_rows
 from bv_search.store.joined import AnySplit, JoinedSplit
 from bv_search.store.store import Store, StoreSplit
 from bv_search.tasks.row import Role
-from bv_search.tasks.task import Kind
 from bv_search.tasks.window import SCORING
 
 
@@ -67,6 +66,6 @@ def head_shape(store: Store) -> HeadShape:
         layers=layers,
         width=width,
         outputs=store.task.outputs,
-        per_token=store.task.kind is Kind.SPAN,
-        tokens=store.task.max_length if store.manifest.tokens == "all" else 1,
+        per_token=store.task.per_token,
+        tokens=1 if store.manifest.one_token else store.task.max_length,
     )

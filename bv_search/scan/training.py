@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, Self, get_args, get_type_hints
 
+from bv_search.command import AUTO
 from bv_search.errors import SpaceError
 from bv_search.store.layout import MICRO_BATCH
 
 Schedule = Literal["constant", "linear", "cosine"]
-AUTO: Literal["auto"] = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,5 +10,7 @@ live.py       a store whose blocks are made when they are read
 choice.py     the store's files or its encoder
 """
 
-AUTO, STORE, LIVE = "auto", "store", "live"
+from bv_search.command import AUTO
+
+STORE, LIVE = "store", "live"
 SOURCES = (AUTO, STORE, LIVE)

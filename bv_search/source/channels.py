@@ -14,10 +14,10 @@ from bv_search.document import Positive, one_of
 from bv_search.encoder.encoder import Encoded, Encoder
 from bv_search.errors import EncoderError, HeadError
 from bv_search.files import decode_at
-from bv_search.store.layout import POOLER, channel_name, layer_number
+from bv_search.precision import FLOAT32, PRECISIONS, dtype_of
+from bv_search.store.dtype import STORED
+from bv_search.store.layout import ALL, FIRST, MEAN, POOLER, TOKENS, channel_name, layer_number
 from bv_search.store.manifest import Channel, Manifest
-
-DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,10 +25,10 @@ class Channels:
     """A head is only as good as the agreement between what it was trained on and what it is given."""
 
     layers: tuple[Channel, ...]  # names of channels, in order
-    tokens: Annotated[str, one_of("all", "first", "mean")]
-    dtype: Annotated[str, one_of("float16", "bfloat16", "float32")]  # what values are rounded to
+    tokens: Annotated[str, one_of(*TOKENS)]
+    dtype: Annotated[str, one_of(*STORED, FLOAT32)]  # what values are rounded to
     width: Positive
-    precision: Annotated[str, one_of("float32", "bfloat16", "float16")] = "float32"  # of the forward pass
+    precision: Annotated[str, one_of(*PRECISIONS)] = FLOAT32  # of the forward pass
 
     @classmethod
     def of(cls, manifest: Manifest) -> "Channels":
@@ -49,11 +49,11 @@ class Channels:
 
     @property
     def stored(self) -> torch.dtype:
-        return DTYPES[self.dtype]
+        return dtype_of(self.dtype)
 
     @property
     def forward(self) -> torch.dtype:
-        return DTYPES[self.precision]
+        return dtype_of(self.precision)
 
     def check(self, encoder: Encoder) -> None:
         """Refuse an encoder that lacks a channel."""
@@ -70,11 +70,17 @@ class Channels:
 
     def kept(self, lengths: Sequence[int]) -> list[int]:
         """How many tokens of each window are kept."""
-        return list(lengths) if self.tokens == "all" else [1] * len(lengths)
+        return list(lengths) if self.tokens == ALL else [1] * len(lengths)
 
     def pick(self, encoded: Encoded) -> list[Tensor]:
         """Each channel of a batch (B, S or 1, H), as it is and where it is: not rounded, on its device."""
-        return [self._pick(name, encoded) for name in self.layers]
+        return self.of_layers(encoded.layers, encoded.pooler_BH, _inside(encoded))
+
+    def of_layers(
+        self, layers: Sequence[Tensor], pooler_BH: Tensor | None, inside_BS: Tensor
+    ) -> list[Tensor]:
+        """The same of what an encoder gives; the mask tells tokens from padding."""
+        return [self._pick(name, layers, pooler_BH, inside_BS) for name in self.layers]
 
     def join(self, encoded: Encoded) -> Tensor:
         """hidden_LTH of a batch, rounded as it is stored, in float32."""
@@ -85,18 +91,25 @@ class Channels:
         ]
         return torch.stack([hidden_TH.to(self.stored) for hidden_TH in joined]).float()
 
-    def _pick(self, name: str, encoded: Encoded) -> Tensor:
+    def _pick(
+        self, name: str, layers: Sequence[Tensor], pooler_BH: Tensor | None, inside_BS: Tensor
+    ) -> Tensor:
         if name == POOLER:
-            assert encoded.pooler_BH is not None, "a channel is checked before it is read"
-            return encoded.pooler_BH[:, None]
-        hidden_BSH = encoded.layers[layer_number(name)]
-        if self.tokens == "first":
+            assert pooler_BH is not None, "a channel is checked before it is read"
+            return pooler_BH[:, None]
+        hidden_BSH = layers[layer_number(name)]
+        if self.tokens == FIRST:
             return hidden_BSH[:, :1]
-        return _mean(hidden_BSH, encoded.lengths) if self.tokens == "mean" else hidden_BSH
+        return _mean(hidden_BSH, inside_BS) if self.tokens == MEAN else hidden_BSH
 
 
-def _mean(hidden_BSH: Tensor, lengths: Sequence[int]) -> Tensor:
-    lengths_B1 = torch.tensor(lengths, device=hidden_BSH.device)[:, None]
-    mask_BS = torch.arange(hidden_BSH.shape[1], device=hidden_BSH.device) < lengths_B1
-    total_BH = torch.einsum("bsh,bs->bh", hidden_BSH.float(), mask_BS.float())
-    return (total_BH / lengths_B1)[:, None]
+def _inside(encoded: Encoded) -> Tensor:
+    """inside_BS: whether it is a token of the window."""
+    first = encoded.layers[0]
+    lengths_B1 = torch.tensor(encoded.lengths, device=first.device)[:, None]
+    return torch.arange(first.shape[1], device=first.device) < lengths_B1
+
+
+def _mean(hidden_BSH: Tensor, inside_BS: Tensor) -> Tensor:
+    total_BH = torch.einsum("bsh,bs->bh", hidden_BSH.float(), inside_BS.float())
+    return (total_BH / inside_BS.sum(dim=1, keepdim=True))[:, None]

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from bv_search.command import AUTO
 from bv_search.errors import EncoderError, StoreError
-from bv_search.source import AUTO, LIVE, STORE
+from bv_search.source import LIVE, STORE
 from bv_search.source.reference import PUT_BACK, EncoderReference
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role

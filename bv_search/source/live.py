@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from bv_search.command import AUTO
 from bv_search.encoder.encoder import Encoder
 from bv_search.source.channels import Channels
 from bv_search.source.exact import exact_matmuls
@@ -17,7 +18,7 @@ def live_store(store: Store, encoder: Encoder) -> Store:
     return store.fed_by(Live(store, encoder).blocks)
 
 
-def feed_live(store: Store, *, place: str | None = None, device: str = "auto", do: str = PUT_BACK) -> Store:
+def feed_live(store: Store, *, place: str | None = None, device: str = AUTO, do: str = PUT_BACK) -> Store:
     """The same, once the encoder is found at its place, or at another; `do` is what the user can do."""
     return live_store(store, EncoderReference.of(store.manifest.encoder).load(place, device=device, do=do))
 

@@ -13,7 +13,6 @@ from torch import Tensor
 
 from bv_search.encoder.encoder import Encoded, Encoder
 from bv_search.source.channels import Channels
-from bv_search.tasks.task import Kind
 
 
 class Blank(Protocol):
@@ -33,7 +32,6 @@ class Placer:
         self._encoder, self._channels, self._block = encoder, channels, block
         self._block_LTH = as_tensor(block.hidden_LTH, channels.stored)
         self._logits: list[np.ndarray | None] = [None] * (len(block.starts) - 1)
-        self._spans = encoder.task is not None and encoder.task.kind is Kind.SPAN
         self._stream: Any = None
         if encoder.device.type == "cuda":
             self._stream = torch.cuda.Stream(encoder.device)  # type: ignore[no-untyped-call]
@@ -79,9 +77,9 @@ class Placer:
             for window_SH, start, end in zip(hidden_BSH, starts, ends, strict=True):
                 block_TH[start:end].copy_(window_SH[: end - start])
         if found is not None:
-            for row, window in enumerate(batch):
-                kept = found[row, : encoded.lengths[row]] if self._spans else found[row]
-                self._logits[window] = kept.copy()
+            assert self._encoder.task is not None, "an encoder that predicts has a task"
+            for window, padded, length in zip(batch, found, encoded.lengths, strict=True):
+                self._logits[window] = self._encoder.task.unpadded(padded, length).copy()
         self._block.filled(batch)
 
     def _fetch(self, encoded: Encoded, ready: Any) -> tuple[list[Tensor], np.ndarray | None]:

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bv_search.command import AUTO
 from bv_search.document import Text
 from bv_search.encoder.identity import digest_weights
 from bv_search.encoder.location import locate_encoder
@@ -75,7 +76,7 @@ class EncoderReference:
             )
         return folder
 
-    def load(self, place: str | Path | None = None, *, device: str = "auto", do: str = PUT_BACK) -> "Encoder":
+    def load(self, place: str | Path | None = None, *, device: str = AUTO, do: str = PUT_BACK) -> "Encoder":
         from bv_search.encoder.checkpoint import load_encoder  # with torch, which a search does without
 
         return load_encoder(self.find(place, do=do), device=device)

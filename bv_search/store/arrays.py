@@ -18,7 +18,7 @@ import numpy as np
 from bv_search.errors import DataError
 from bv_search.files import digest_json
 from bv_search.store.dtype import narrow, stored_dtype, widen
-from bv_search.store.layout import seeded_order
+from bv_search.store.layout import ALL, FIRST, seeded_order
 from bv_search.store.manifest import EncoderEntry
 from bv_search.store.writer import SplitArrays, write_store
 from bv_search.tasks.classification import ClassificationTask, RegressionTask
@@ -27,7 +27,7 @@ from bv_search.tasks.layout import ColumnNames, Layout
 from bv_search.tasks.own import LONGEST, SHORTEST
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.row import Role, Row, text_key
-from bv_search.tasks.task import Kind, Task
+from bv_search.tasks.task import Task
 from bv_search.tasks.window import WindowRows
 
 Hidden = np.ndarray | Iterable[np.ndarray]
@@ -80,7 +80,7 @@ def write_arrays(place: str | Path, hidden: Hidden, labels: Labels, **options: U
                 digest="none",
                 parameters=options.get("encoder_parameters", 0),
             ),
-            tokens="first" if one_token else "all",
+            tokens=FIRST if one_token else ALL,
             dtype=dtype,
             seed=seed,
             data=digest_json({"ids": [row.id for row in rows], "labels": [row.label for row in rows]}),
@@ -177,7 +177,7 @@ def _task(task: str | Task | None, labels: Labels, name: str) -> Task:
         task = find_task(task)
     if task is None:
         return _task_of_labels(labels, name)
-    if task.kind is Kind.SPAN:
+    if task.per_token:
         raise DataError(
             "a task of spans needs texts",
             where=task.name,
@@ -215,13 +215,13 @@ def _rows(task: Task, labels: Labels, ids: Sequence[str] | None, groups: Sequenc
 
 def _label(task: Task, value: Any, name: str) -> float:
     """A value; of classes the number of its name. A whole number is one, where no class is called so."""
-    if task.kind is Kind.REGRESSION and isinstance(value, int | float) and np.isfinite(value):
+    if not task.labels and isinstance(value, int | float) and np.isfinite(value):
         return float(value)
     if str(value) in task.labels:
         return float(task.labels.index(str(value)))
     if type(value) is int and 0 <= value < len(task.labels):
         return float(value)
-    expected = "a finite number" if task.kind is Kind.REGRESSION else f"one of {', '.join(task.labels)}"
+    expected = f"one of {', '.join(task.labels)}" if task.labels else "a finite number"
     raise DataError("has no label of the task", where=f"row {name}", expected=expected, found=repr(value))
 
 

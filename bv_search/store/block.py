@@ -3,9 +3,11 @@
 L layers, T tokens of several windows back to back, H width.
 """
 
+import fcntl
 import io
 import mmap
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -71,9 +73,14 @@ def npy_header(shape: tuple[int, int, int], dtype: str) -> bytes:
 
 
 def map_npy(path: Path, shape: tuple[int, int, int], dtype: str) -> np.ndarray:
-    """The values of a block without reading them. Anything but a plain array of this shape is refused."""
+    """The values of a block without reading them. Anything but a plain array of this shape is refused.
+
+    The map keeps a shared lock on the file as long as it is there, so that a node cache keeps the file.
+    """
     header = check_header(path, shape, dtype)
     with path.open("rb") as file:
+        with suppress(OSError):  # of a disk that knows no locks: then it is no node cache's
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     values = int(np.prod(shape))
     if len(mapped) != len(header) + values * stored_dtype(dtype).itemsize:

@@ -6,9 +6,10 @@ Names are relative, with forward slashes, and cannot leave the folder.
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import fsspec
 
@@ -32,6 +33,7 @@ from bv_search.files import (
     unwritable,
     write_atomic,
 )
+from bv_search.store.node_cache import NodeCache
 from bv_search.store.pending_file import PendingFile, PendingLocalFile
 
 PIECE_BYTES = 16 << 20
@@ -44,6 +46,7 @@ class Folder(ABC):
     """Files that are whole or absent: `write` and `create` never leave a part of one behind."""
 
     url: str
+    is_far: bool  # its local files are copies, which come and go
 
     @abstractmethod
     def present(self) -> bool:
@@ -92,10 +95,16 @@ class Folder(ABC):
 
     @abstractmethod
     def local(self, name: str, digest: str) -> Path:
-        """A file of this machine with the same bytes, which may be mapped."""
+        """A file of this machine with the same bytes, as long as this folder is open."""
+
+    @abstractmethod
+    def held(self, name: str, digest: str, size: int) -> AbstractContextManager[Path]:
+        """The same of a large file, which may be gone afterwards: who maps it meanwhile keeps it."""
 
 
 class LocalFolder(Folder):
+    is_far = False
+
     def __init__(self, path: Path, disk: Disk = DISK) -> None:
         self.path, self.disk = path, disk
         self.url = str(path)
@@ -173,6 +182,9 @@ class LocalFolder(Folder):
             check_plain(path, StoreError)
         return path
 
+    def held(self, name: str, digest: str, size: int) -> AbstractContextManager[Path]:
+        return nullcontext(self.local(name, digest))
+
     def _at(self, name: str) -> Path:
         path = confine(self.path, name, StoreError)
         # a link inside the store could lead out of it as well as a name
@@ -182,12 +194,19 @@ class LocalFolder(Folder):
 
 
 class RemoteFolder(Folder):
-    """Object storage: a put is atomic, there is no rename, and a conditional put commits."""
+    """Object storage: a put is atomic, there is no rename, and a conditional put commits.
 
-    def __init__(self, url: str) -> None:
+    What is read of it is copied once a machine, into a node cache of at most so many bytes.
+    """
+
+    is_far = True
+
+    def __init__(self, url: str, cache: int | None = None) -> None:
         self.url = url.rstrip("/")
         self.fs, self.root = _file_system(self.url)
-        self._whole: set[Path] = set()
+        self.cache = NodeCache(cache_folder() / "blocks", cache)
+        self._kept: dict[str, Path] = {}
+        self._holds = ExitStack()
 
     def present(self) -> bool:
         return bool(self.names())
@@ -255,29 +274,33 @@ class RemoteFolder(Folder):
         """Nothing of an upload that broke off is visible."""
 
     def local(self, name: str, digest: str) -> Path:
-        """One copy per machine, shared by all its readers: named by its bytes, complete or absent.
+        if digest not in self._kept:
+            size = self.size(name)
+            if size is None:
+                raise FileNotFoundError(f"{self.url}/{name}")
+            self._kept[digest] = self._holds.enter_context(self.held(name, digest, size))
+        return self._kept[digest]
 
-        A copy that this machine's disk has damaged since is fetched anew, once in the life of a folder.
-        """
-        path = cache_folder() / "blocks" / digest.replace(":", "-")
-        if path in self._whole and path.exists():
-            return path
-        if not _is_whole(path, digest):
-            self._fetch(name, path, digest)
-        self._whole.add(path)
-        return path
+    def held(self, name: str, digest: str, size: int) -> AbstractContextManager[Path]:
+        """One copy a machine, named by its bytes; one that the disk has damaged is fetched anew."""
 
-    def _fetch(self, name: str, path: Path, digest: str) -> None:
-        size = self.size(name)
-        if size is None:
-            raise FileNotFoundError(f"{self.url}/{name}")
-        write_atomic(path, lambda file: self._download(name, size, digest, DigestingFile().over(file)))
+        def fill(file: BinaryIO) -> None:
+            self._download(name, size, digest, DigestingFile().over(file))
+
+        return self.cache.held(digest.replace(":", "-"), digest, size, fill)
 
     def _download(self, name: str, size: int, digest: str, sink: DigestingFile) -> None:
         for start in range(0, size, PIECE_BYTES):
-            sink.write(self._do(partial(self._read_range, name, start, min(start + PIECE_BYTES, size)), name))
+            sink.write(self._fetch(name, start, min(start + PIECE_BYTES, size)))
         if sink.digest != digest:
             raise damaged(f"{self.url}/{name}", digest, sink.digest)
+
+    def _fetch(self, name: str, start: int, end: int) -> bytes:
+        try:
+            data: bytes = self._ask(partial(self._read_range, name, start, end), name)
+        except FileNotFoundError as error:
+            raise FileNotFoundError(f"{self.url}/{name}") from error
+        return data
 
     def _read_range(self, name: str, start: int, end: int) -> bytes:
         data: bytes = self.fs.cat_file(self._at(name), start=start, end=end)
@@ -348,17 +371,11 @@ def _is_of_client(error: Exception) -> bool:
     return any(kind.__module__.partition(".")[0] in CLIENTS for kind in type(error).__mro__)
 
 
-def _is_whole(path: Path, digest: str) -> bool:
-    try:
-        return digest_file(path) == digest
-    except OSError:  # absent, or a disk that cannot read it any more
-        return False
-
-
-def open_folder(place: str | Path, disk: Disk = DISK) -> Folder:
+def open_folder(place: str | Path, disk: Disk = DISK, *, cache: int | None = None) -> Folder:
+    """`cache` is how many bytes of far files this machine keeps; None: as many as its disk has room for."""
     text = str(place)
     if "://" in text and not text.startswith("file://"):
-        return RemoteFolder(text)
+        return RemoteFolder(text, cache)
     return LocalFolder(home_path(text.removeprefix("file://")), disk)
 
 

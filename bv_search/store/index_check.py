@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from bv_search.store.layout import Counts
 from bv_search.store.manifest import SplitEntry
-from bv_search.tasks.task import Kind, Task
+from bv_search.tasks.task import Task
 
 PLACES = ("id", "label", "length", "block", "offset", "tokens", "role", "seen")
 """Columns that are looked at before any of an index is believed."""
@@ -67,30 +67,13 @@ def _offsets(tokens_N: np.ndarray, windows: Counts) -> np.ndarray:
 def _flaws_of_labels(index: pa.Table, task: Task) -> Iterator[Flaw]:
     counts_N = pc.list_value_length(index["label"]).to_numpy()
     values = pc.list_flatten(index["label"]).to_numpy()
-    size = 2 if task.kind is Kind.SPAN else 1
+    size = task.label_size
     if not np.isin(counts_N, (0, size)).all():
         yield f"{size} number(s) for a label, or none", int(counts_N[~np.isin(counts_N, (0, size))][0])
         return
-    wrong = values[~_sound(values, index["length"].to_numpy()[counts_N > 0], task)]
+    wrong = values[~task.sound_labels(values, index["length"].to_numpy()[counts_N > 0])]
     if len(wrong):
-        yield _expected(task), f"{wrong[0]:g}"
-
-
-def _sound(values: np.ndarray, lengths: np.ndarray, task: Task) -> np.ndarray:
-    finite: np.ndarray = np.isfinite(values)
-    if task.kind is Kind.REGRESSION:
-        return finite
-    highest = np.repeat(lengths, 2) if task.kind is Kind.SPAN else len(task.labels)
-    whole: np.ndarray = finite & (values >= 0) & (values < highest) & (values == np.floor(values))
-    return whole
-
-
-def _expected(task: Task) -> str:
-    if task.kind is Kind.REGRESSION:
-        return "finite values"
-    if task.kind is Kind.SPAN:
-        return "labels that are tokens of their windows"
-    return f"labels from 0 to {len(task.labels) - 1}"
+        yield task.sound, f"{wrong[0]:g}"
 
 
 def _flaws_of_tokens(index: pa.Table) -> Iterator[Flaw]:

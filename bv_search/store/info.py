@@ -46,7 +46,7 @@ def describe(store: Store) -> dict[str, Any]:
 
 def _padded_bytes(manifest: Manifest) -> int:
     """`first` and `mean` store one token a window, whatever its length."""
-    tokens = int(manifest.task.get("max_length", 1)) if manifest.tokens == "all" else 1
+    tokens = 1 if manifest.one_token else int(manifest.task.get("max_length", 1))
     return manifest.windows * tokens * manifest.shape[0] * manifest.shape[1] * PADDED_BYTES
 
 

@@ -20,6 +20,10 @@ FORMATS = ("npy", "parquet", NONE)
 """`none` keeps no hidden states: the encoder makes them again whenever they are read."""
 
 
+ALL, FIRST, MEAN = TOKENS = ("all", "first", "mean")
+"""Which tokens of a window are kept: each, or one, the first or the mean of all."""
+
+
 def index_file(split: str) -> str:
     return f"{split}/index.parquet"
 

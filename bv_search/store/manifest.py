@@ -20,8 +20,9 @@ from bv_search.document import (
 )
 from bv_search.errors import StoreError
 from bv_search.files import digest_bytes
+from bv_search.precision import FLOAT32, PRECISIONS
 from bv_search.store.dtype import STORED
-from bv_search.store.layout import EMBEDDINGS, NONE, POOLER
+from bv_search.store.layout import ALL, EMBEDDINGS, FORMATS, NONE, POOLER, TOKENS
 from bv_search.tasks.row import Role
 
 FORMAT_VERSION = 2
@@ -69,7 +70,7 @@ AnyBlock = BlockEntry | BareBlock
 
 @dataclass(frozen=True, kw_only=True)
 class SplitEntry:
-    role: Annotated[str, one_of("train", "select", "report")]
+    role: Annotated[str, one_of(*Role)]
     windows: Count
     tokens: Count
     encoded_tokens: Count
@@ -111,14 +112,14 @@ class Manifest:
     task: dict[str, Any]
     encoder: EncoderEntry
     tokenizer: dict[str, Any]
-    tokens: Annotated[str, one_of("all", "first", "mean")]
+    tokens: Annotated[str, one_of(*TOKENS)]
     layers: tuple[Channel, ...]
     shape: tuple[Positive, Positive]
-    dtype: Annotated[str, one_of("float16", "bfloat16")]
-    format: Annotated[str, one_of("npy", "parquet", "none")]
+    dtype: Annotated[str, one_of(*STORED)]
+    format: Annotated[str, one_of(*FORMATS)]
     seed: int
     data: str
-    precision: Annotated[str, one_of("float32", "bfloat16", "float16")] = "float32"
+    precision: Annotated[str, one_of(*PRECISIONS)] = FLOAT32
     batch_tokens: Count = 0
     splits: dict[str, SplitEntry]
     statistics: FileEntry  # of the stored tokens of its training rows
@@ -131,7 +132,7 @@ class Manifest:
     @property
     def one_token(self) -> bool:
         """Whether a window has one stored token."""
-        return self.tokens != "all"
+        return self.tokens != ALL
 
     @property
     def keeps_blocks(self) -> bool:

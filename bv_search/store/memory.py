@@ -24,10 +24,12 @@ class BlockMemory:
 
     A kept map has its pages in place, so that the next pass does not fault once more on each. Where room is
     needed, the map that was used longest ago goes. A block in use stays, so a reader may always have one.
+    Of a far store no map is kept: it would keep its block in the node cache of the machine.
     """
 
-    def __init__(self, limit: int | None = None) -> None:
+    def __init__(self, limit: int | None = None, *, keeps_maps: bool = True) -> None:
         self._limit = math.inf if limit is None else limit
+        self._keeps_maps = keeps_maps
         self._held: OrderedDict[str, _Held] = OrderedDict()  # used longest ago first
         self._lock = Lock()
 
@@ -55,7 +57,7 @@ class BlockMemory:
         with self._lock:
             held = self._held[file]
             held.readers -= 1
-            if not held.readers and held.map is None:
+            if not held.readers and (held.map is None or not self._keeps_maps):
                 del self._held[file]
 
     def map(self, file: str, make: Callable[[], np.ndarray]) -> np.ndarray:

@@ -103,8 +103,8 @@ class BlockReader:
                 do=REPAIR,
             )
         try:
-            path = self._folder.local(entry.file, entry.digest)
-            hidden_LTH = self._open(number, path, lengths, layers=layers, verify=verify)
+            with self._folder.held(entry.file, entry.digest, entry.size) as path:
+                hidden_LTH = self._open(number, path, lengths, layers=layers, verify=verify)
         except FileNotFoundError as error:
             where = f"{self._folder.url}/{entry.file}"
             raise StoreError("is missing", where=where, do=REPAIR) from error

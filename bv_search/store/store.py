@@ -11,7 +11,7 @@ import pyarrow as pa
 from bv_search.errors import OutputError, StoreError, UnknownName
 from bv_search.files import digest_file
 from bv_search.store.block import Block, Part
-from bv_search.store.folder import Folder, damaged, open_folder
+from bv_search.store.folder import Folder, RemoteFolder, damaged, open_folder
 from bv_search.store.index import INDEX_SCHEMA, LOGITS_SCHEMA, list_arrays, read_columns
 from bv_search.store.index_check import PLACES, flaws
 from bv_search.store.layout import MANIFEST
@@ -33,6 +33,7 @@ class Store:
     """Hidden states of an encoder on a task's data. Whatever is read is checked against the manifest.
 
     `memory` is how many bytes of blocks are in memory at once, over all splits; None: as many as there are.
+    `cache` is how many bytes of a far store this machine keeps; None: as many as its disk has room for.
     """
 
     def __init__(
@@ -40,13 +41,15 @@ class Store:
     ) -> None:
         self.folder, self.manifest, self.verify = folder, manifest, verify
         self.path = folder.url
-        self.memory = BlockMemory(memory)
+        self.memory = BlockMemory(memory, keeps_maps=not folder.is_far)
         self.feed: Feed | None = None  # None: blocks are read from their files
         self._require_room(memory)
 
     @classmethod
-    def open(cls, place: str | Path, *, verify: bool = True, memory: int | None = None) -> Self:
-        folder = open_folder(place)
+    def open(
+        cls, place: str | Path, *, verify: bool = True, memory: int | None = None, cache: int | None = None
+    ) -> Self:
+        folder = open_folder(place, cache=cache)
         return cls(folder, read_manifest(folder), verify=verify, memory=memory)
 
     @classmethod
@@ -85,6 +88,11 @@ class Store:
     @property
     def digest(self) -> str:
         return self.manifest.digest
+
+    @property
+    def trouble(self) -> str | None:
+        """Why its blocks were read past the node cache, once some were."""
+        return self.folder.cache.trouble if isinstance(self.folder, RemoteFolder) else None
 
     @cached_property
     def task(self) -> Task:
@@ -179,15 +187,14 @@ class StoreSplit:
             return None
         table = read_columns(self.store.checked(self.entry.encoder), LOGITS_SCHEMA, ["logits"])
         flat = list_arrays(self._whole(table, self.entry.encoder)["logits"])
-        return [each.reshape(-1, 2) for each in flat] if self.store.task.kind == "span" else flat
+        return self.store.task.unflattened(flat)
 
     def refuse_nonsense_of_encoder(self) -> None:
         """Its predictions are of these windows, as many numbers as the task has, and finite."""
         if self.entry.encoder is None:
             return
         where = f"{self.store.path}/{self.entry.encoder.file}"
-        task, lengths = self.store.task, self.index["length"].to_numpy()
-        sizes = lengths * 2 if task.kind == "span" else np.full(self.windows, task.outputs)
+        sizes = self.store.task.logit_counts(self.index["length"].to_numpy())
         table = self._whole(
             read_columns(self.store.checked(self.entry.encoder), LOGITS_SCHEMA), self.entry.encoder
         )
@@ -199,7 +206,7 @@ class StoreSplit:
         if [len(each) for each in logits] != sizes.tolist() or not all(
             np.isfinite(each).all() for each in logits
         ):
-            expected = f"{task.outputs} finite numbers for what is judged"
+            expected = f"{self.store.task.outputs} finite numbers for what is judged"
             raise StoreError("makes no sense", where=where, expected=expected, found="others", do=DAMAGED)
 
     def blocks(

@@ -93,4 +93,5 @@ def refuse_nonsense(store: Store) -> None:
         for block in split.entry.kept:
             if store.manifest.format == "npy":
                 shape = (store.manifest.shape[0], block.tokens, store.manifest.shape[1])
-                check_header(store.folder.local(block.file, block.digest), shape, store.manifest.dtype)
+                with store.folder.held(block.file, block.digest, block.size) as path:
+                    check_header(path, shape, store.manifest.dtype)

@@ -16,6 +16,7 @@ from bv_search.store.dtype import narrow, refuse_overflow, stored_dtype
 from bv_search.store.folder import Folder, open_folder
 from bv_search.store.index import index_bytes, logits_table, place_windows, table_bytes
 from bv_search.store.layout import (
+    ALL,
     LIMITS,
     MANIFEST,
     STATISTICS,
@@ -164,7 +165,7 @@ def write_store(
     layers, _, width = next(iter(splits.values())).hidden[0].shape
     fields = {
         "layers": tuple(channel_name(layer) for layer in range(layers)),
-        "tokens": "all",
+        "tokens": ALL,
         "dtype": "float16",
         "format": "npy",
         "seed": 0,

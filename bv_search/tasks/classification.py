@@ -13,7 +13,7 @@ from bv_search.tasks.evaluation import Evaluation, Outcome
 from bv_search.tasks.metrics import CLASS_METRICS, COUNTED_METRICS, VALUE_METRICS
 from bv_search.tasks.passage import cutter, tokenise
 from bv_search.tasks.row import Row, text_key
-from bv_search.tasks.task import Kind, Logits, Task, row_codes
+from bv_search.tasks.task import Flags, Kind, Lengths, Logits, Numbers, Task, row_codes, whole_below
 from bv_search.tasks.window import Ints, Tokenizer, WindowRows, flat_column, require_fast
 
 BATCH = 4096  # rows handed to the tokenizer at once
@@ -22,6 +22,11 @@ BATCH = 4096  # rows handed to the tokenizer at once
 @dataclass(frozen=True, kw_only=True)
 class OneWindowTask(Task):
     """What classification and regression share: a row is one window, too long a text is cut."""
+
+    per_token: ClassVar[bool] = False
+    suffix: ClassVar[str] = ".jsonl"
+    model_class: ClassVar[str] = "AutoModelForSequenceClassification"
+    model_outputs: ClassVar[tuple[str, ...]] = ("logits",)
 
     def windows(self, rows: Sequence[Row], tokenizer: Tokenizer) -> pa.Table:
         require_fast(tokenizer)
@@ -79,10 +84,28 @@ class ClassificationTask(OneWindowTask):
     """The class with the highest logit. Of several evaluation splits (MNLI) the score is the mean."""
 
     kind: ClassVar[Kind] = Kind.CLASSIFICATION
+    prediction_type: ClassVar[str] = "string"
+    majority: ClassVar[str] = "majority"
 
     @property
     def outputs(self) -> int:
         return len(self.labels)
+
+    @property
+    def model_settings(self) -> dict[str, Any]:
+        return {
+            "num_labels": self.outputs,
+            "id2label": dict(enumerate(self.labels)),
+            "label2id": {label: number for number, label in enumerate(self.labels)},
+            "problem_type": "single_label_classification",
+        }
+
+    def sound_labels(self, values: Numbers, lengths_N: Lengths) -> Flags:
+        return whole_below(values, self.outputs)
+
+    @property
+    def sound(self) -> str:
+        return f"labels from 0 to {self.outputs - 1}"
 
     def evaluate(self, index: pa.Table, logits: Sequence[Logits]) -> Evaluation:
         self._require_labels(index)
@@ -142,10 +165,25 @@ class RegressionTask(OneWindowTask):
     """One number per row."""
 
     kind: ClassVar[Kind] = Kind.REGRESSION
+    is_number: ClassVar[bool] = True
+    prediction_type: ClassVar[str] = "double"
+    majority: ClassVar[str] = "mean"
 
     @property
     def outputs(self) -> int:
         return 1
+
+    @property
+    def model_settings(self) -> dict[str, Any]:
+        return {"num_labels": self.outputs, "problem_type": "regression"}
+
+    def sound_labels(self, values: Numbers, lengths_N: Lengths) -> Flags:
+        finite: Flags = np.isfinite(values)
+        return finite
+
+    @property
+    def sound(self) -> str:
+        return "finite values"
 
     def evaluate(self, index: pa.Table, logits: Sequence[Logits]) -> Evaluation:
         self._require_labels(index)

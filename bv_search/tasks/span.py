@@ -17,7 +17,17 @@ from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.passage import Tokens, Window, cutter, tokenise
 from bv_search.tasks.row import Row, text_key
 from bv_search.tasks.squad_score import F1, mean_f1, score_text, span_metrics
-from bv_search.tasks.task import Kind, Logits, Placement, Task, row_codes
+from bv_search.tasks.task import (
+    Flags,
+    Kind,
+    Lengths,
+    Logits,
+    Numbers,
+    Placement,
+    Task,
+    row_codes,
+    whole_below,
+)
 from bv_search.tasks.window import Tokenizer, WindowRows, flat_column
 
 LONGEST_ANSWER = 30  # tokens
@@ -32,6 +42,12 @@ class SpanTask(Task):
     """A window that lacks the answer says "none"; a row says "none" when all its windows prefer that."""
 
     kind: ClassVar[Kind] = Kind.SPAN
+    per_token: ClassVar[bool] = True
+    suffix: ClassVar[str] = ".json"  # as SQuAD's official script reads it
+    prediction_type: ClassVar[str] = "string"
+    majority: ClassVar[str] = "majority"
+    model_class: ClassVar[str] = "AutoModelForQuestionAnswering"
+    model_outputs: ClassVar[tuple[str, ...]] = ("start_logits", "end_logits")
 
     @property
     def outputs(self) -> int:
@@ -64,6 +80,13 @@ class SpanTask(Task):
 
     def labelled(self, index: pa.Table) -> bool:
         return bool(index["golds"].null_count == 0)
+
+    def sound_labels(self, values: Numbers, lengths_N: Lengths) -> Flags:
+        return whole_below(values, np.repeat(lengths_N, self.label_size))
+
+    @property
+    def sound(self) -> str:
+        return "labels that are tokens of their windows"
 
     def placement(self, index: pa.Table) -> Placement:
         assert self.labelled(index), "of answers that are known"

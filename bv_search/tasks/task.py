@@ -17,6 +17,9 @@ from bv_search.tasks.row import Row
 from bv_search.tasks.window import Tokenizer
 
 Logits = npt.NDArray[np.float32]
+Numbers = npt.NDArray[np.floating[Any]]
+Lengths = npt.NDArray[np.integer[Any]]
+Flags = npt.NDArray[np.bool_]
 
 
 class Kind(StrEnum):
@@ -54,6 +57,13 @@ class Task(ABC):
     """
 
     kind: ClassVar[Kind]
+    per_token: ClassVar[bool]  # whether logits belong to each token, or to a window as a whole
+    is_number: ClassVar[bool] = False  # an answer, and no text: two are compared by how far they are apart
+    suffix: ClassVar[str]  # of a file of answers
+    prediction_type: ClassVar[str]  # of an answer, as MLflow calls it
+    majority: ClassVar[str]  # what the best answer that looks at no row is called
+    model_class: ClassVar[str]  # of transformers, to fine-tune an encoder on it …
+    model_outputs: ClassVar[tuple[str, ...]]  # … and what that model calls its logits, one column each or all
 
     name: str
     metric: str  # the name of the score among the metrics
@@ -84,6 +94,37 @@ class Task(ABC):
     def labelled(self, index: pa.Table) -> bool:
         """Whether every window has a label, so that it can be evaluated."""
 
+    @abstractmethod
+    def sound_labels(self, values: Numbers, lengths_N: Lengths) -> Flags:
+        """Which of the numbers of all labels can be meant, in windows of these lengths."""
+
+    @property
+    @abstractmethod
+    def sound(self) -> str:
+        """The same in words."""
+
+    @property
+    def label_size(self) -> int:
+        """Numbers of a label."""
+        return self.outputs if self.per_token else 1
+
+    @property
+    def model_settings(self) -> dict[str, Any]:
+        """What is set in the config of such a model."""
+        return {"num_labels": self.outputs}
+
+    def unpadded(self, logits: Logits, length: int) -> Logits:
+        """One window's logits out of a padded batch."""
+        return logits[:length] if self.per_token else logits
+
+    def unflattened(self, flat: Sequence[Logits]) -> list[Logits]:
+        """Every window's logits, from a row of numbers each."""
+        return [each.reshape(-1, self.outputs) if self.per_token else each for each in flat]
+
+    def logit_counts(self, lengths_N: Lengths) -> Lengths:
+        """Numbers in every window's logits."""
+        return lengths_N * self.outputs if self.per_token else np.full_like(lengths_N, self.outputs)
+
     def placement(self, index: pa.Table) -> Placement:
         """What became of the answers in labelled windows; only spans have any to place."""
         return Placement()
@@ -105,6 +146,12 @@ class Task(ABC):
         if not self.labelled(index):
             raise DataError("some rows have no label, so there is nothing to score", where=self.name)
         assert index.num_rows > 0, "nothing to score"
+
+
+def whole_below(values: Numbers, limit: int | Lengths) -> Flags:
+    """Which values are whole numbers from 0 to below a limit."""
+    whole: Flags = np.isfinite(values) & (values >= 0) & (values < limit) & (values == np.floor(values))
+    return whole
 
 
 def row_codes(index: pa.Table) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:

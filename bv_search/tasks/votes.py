@@ -63,6 +63,10 @@ def loss_of(truth_ND: np.ndarray, kind: Kind) -> float:
     return float(-np.log(np.maximum(truth_ND, TINY)).mean())
 
 
+def are_probabilities(kind: Kind) -> bool:
+    return kind is not Kind.REGRESSION
+
+
 def mean_of(votes: Sequence[Votes], weights: Sequence[float] | None = None) -> Votes:
     weights = weights or [1.0] * len(votes)
     total = np.zeros_like(votes[0].values)

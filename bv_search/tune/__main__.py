@@ -7,11 +7,11 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from math import inf, isfinite
 from pathlib import Path
 
-from bv_search.command import Command, Progress, Result, fraction, main, positive_int, size
+from bv_search.command import AUTO, Command, Progress, Result, fraction, main, positive_int, size
 from bv_search.errors import UserError
 from bv_search.precision import PRECISIONS
 from bv_search.run.study import OBJECTIVES
-from bv_search.source import AUTO, SOURCES
+from bv_search.source import SOURCES
 from bv_search.tune.config import (
     DEFAULT_SCHEDULER,
     DEFAULT_SEARCHER,
@@ -146,7 +146,18 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="of blocks that a scan worker keeps, such as 2GB (default: as much as there is)",
     )
     parser.add_argument(
-        "--workers", type=positive_int, metavar="N", help="scan workers (default: one per GPU, or one)"
+        "--cache",
+        type=size,
+        metavar="SIZE",
+        help="of blocks of a far store that a machine keeps on its disk for all its scan workers, such as "
+        "200GB (default: as many as leave a tenth of the disk free)",
+    )
+    parser.add_argument(
+        "--workers",
+        type=positive_int,
+        metavar="N",
+        help="scan workers; where machines come and go, so many are asked for (default: one per GPU, also of "
+        "machines to come, or one)",
     )
     parser.add_argument(
         "--warm-start",
@@ -230,6 +241,7 @@ def to_config(args: Namespace) -> TuneConfig:
         source=args.source,
         precision=args.precision,
         memory=args.memory,
+        cache=args.cache,
         workers=args.workers,
         seed=args.seed,
         name=resume.name if resume else args.name,

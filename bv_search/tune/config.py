@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bv_search.source import AUTO
+from bv_search.command import AUTO
 
 SCHEDULERS = ("asha", "none")
 
@@ -35,7 +35,8 @@ class TuneConfig:
     source: str = AUTO  # of hidden states: store, live, or auto: the faster one
     precision: str | None = None  # of wide products: one of PRECISIONS, or auto, the default
     memory: int | None = None  # bytes of blocks that a scan worker keeps; None: as many as there are
-    workers: int | None = None  # scan workers; None: one per GPU, or one
+    cache: int | None = None  # bytes of a far store on a machine's disk; None: all but a tenth of the disk
+    workers: int | None = None  # scan workers that are asked for; None: one per GPU, or one
     seed: int | None = None
     name: str | None = None
     resume: bool = False

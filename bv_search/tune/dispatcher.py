@@ -91,7 +91,6 @@ class Dispatcher:
         if trial not in self._configs:
             own = {key: value for key, value in config.items() if key != TRIAL}
             self._configs[trial] = TrialConfig.from_json(own)
-        del self._orphaned[trial]
         self._wait(trial)
 
     def solve_ladder(self, rungs: Sequence[LadderRung]) -> None:
@@ -110,6 +109,10 @@ class Dispatcher:
         self._failed.add(trial)
         if trial in self._configs:
             self._budget.count(trial, self._configs[trial])
+
+    def heard_of(self, trial: str) -> None:
+        """Its process works."""
+        del self._orphaned[trial]
 
     def loses_process(self, trial: str) -> bool:
         """Whether its head goes on in another one: it has not failed, and the last one got somewhere."""
@@ -181,6 +184,7 @@ class Dispatcher:
         waiting = deque(Scoring(trials=trials) for trials in packs)
         while waiting or self._workers.running:
             self._progress.update(f"scored {len(left) - len(self._unscored())} of {len(left)} heads")
+            self._workers.expect(len(waiting))
             while waiting and self._workers.idle:
                 scoring = waiting.popleft()
                 states = [self._recorder.state(trial, self._positions[trial]) for trial in scoring.trials]
@@ -196,8 +200,9 @@ class Dispatcher:
         if not isinstance(result, LostCall):
             self._record_finals(result)
             return []
-        if result.worker_died and scoring.losses + 1 < ATTEMPTS:
-            return [replace(scoring, losses=scoring.losses + 1)]
+        again = replace(scoring, losses=scoring.losses + result.charge)
+        if result.worker_died and again.losses < ATTEMPTS:
+            return [again]
         if len(scoring.trials) > 1:
             return [Scoring(trials=[trial]) for trial in scoring.trials]
         self.fail(scoring.trials[0], result.reason)
@@ -214,6 +219,7 @@ class Dispatcher:
                 self._has_failed(final.trial)
 
     def _send_solves(self) -> None:
+        self._workers.expect(len(self._solves))
         while self._solves and self._workers.idle:
             solve = self._solves.pop()
             self._workers.submit(Call(method="solve", arguments=(solve.heads,), about=solve))
@@ -225,8 +231,10 @@ class Dispatcher:
             for final in result:
                 if isinstance(final, Final):
                     self._budget.hear(final.trial, final.select.score)
-        elif result.worker_died and solve.losses + 1 < ATTEMPTS:
-            self._solves.append(replace(solve, losses=solve.losses + 1))
+            return
+        again = replace(solve, losses=solve.losses + result.charge)
+        if result.worker_died and again.losses < ATTEMPTS:
+            self._solves.append(again)
         else:
             for head in solve.heads:
                 self.fail(head.trial, result.reason)
@@ -254,6 +262,7 @@ class Dispatcher:
         return self._recorder.state(waiting.trial, waiting.position)
 
     def _send_orders(self) -> None:
+        self._workers.expect(self._round.waiting)
         while self._workers.idle and self._round.has_orders:
             order = self._round.next_order()
             heads = [self._head(waiting) for waiting in order.heads]
@@ -337,7 +346,7 @@ class Dispatcher:
 
     def _lost(self, order: Order, lost: LostCall) -> None:
         """Heads are as they were before the segment: try again, apart if it cannot be done together."""
-        again = replace(order, losses=order.losses + 1)
+        again = replace(order, losses=order.losses + lost.charge)
         if lost.worker_died and again.losses < ATTEMPTS:
             self._progress.say(f"a segment of {len(order.heads)} heads is repeated: {lost.reason}")
             self._round.retry(again)

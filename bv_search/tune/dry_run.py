@@ -194,14 +194,17 @@ def estimate(
 
 
 def _seconds_per_batch(store: Store, heads: Sequence[HeadSize]) -> float:
-    """Of one head in a pack: forward and backward of a sample of the space's heads on made-up numbers."""
-    shape = head_shape(store)
     train = store.splits("train")[0]
     tokens = max(1, round(train.entry.tokens / train.windows))
+    return batch_seconds([size.config for size in heads], head_shape(store), tokens)
+
+
+def batch_seconds(heads: Sequence[HeadConfig], shape: HeadShape, tokens: int) -> float:
+    """Of one head in a pack: forward and backward of a sample of these heads on made-up numbers."""
     lengths_N = torch.full((MICRO_BATCH,), tokens)
     hidden_LTH = torch.randn(shape.layers, MICRO_BATCH * tokens, shape.width)
     sample = [heads[n] for n in np.linspace(0, len(heads) - 1, min(8, len(heads)), dtype=int)]
-    pack = Pack([Head(size.config, shape).initialise(0) for size in sample])
+    pack = Pack([Head(config, shape).initialise(0) for config in sample])
     for _ in range(2):  # the first one pays for what is made once
         begun = time.perf_counter()
         torch.autograd.backward(torch.stack([out.sum() for out in pack({None: hidden_LTH}, lengths_N)]).sum())

@@ -59,6 +59,7 @@ class Finale:
         self._progress.say(f"finale: {len(finalists)} heads learn from all rows, {copies} copies of each")
         waiting = deque(self._packs({each.trial: each for each in finalists}, room // copies))
         while waiting or self._workers.running:
+            self._workers.expect(len(waiting))
             while waiting and self._workers.idle:
                 pack = waiting.popleft()
                 self._workers.submit(Call(method="finale", arguments=(pack.finalists,), about=pack))
@@ -81,8 +82,9 @@ class Finale:
         return []
 
     def _again(self, pack: FinalPack, lost: LostCall) -> list[FinalPack]:
-        if lost.worker_died and pack.losses + 1 < ATTEMPTS:
-            return [replace(pack, losses=pack.losses + 1)]
+        again = replace(pack, losses=pack.losses + lost.charge)
+        if lost.worker_died and again.losses < ATTEMPTS:
+            return [again]
         if len(pack.finalists) > 1:
             return [FinalPack(finalists=(finalist,)) for finalist in pack.finalists]
         self._recorder.encore_failed(pack.finalists[0].trial, lost.reason)

@@ -210,8 +210,12 @@ class Round:
 
     @property
     def has_orders(self) -> bool:
-        """That wait for a worker."""
         return bool(self._orders)
+
+    @property
+    def waiting(self) -> int:
+        """Orders that no worker has yet."""
+        return len(self._orders)
 
     def next_order(self) -> Order:
         return self._orders.popleft()

@@ -1,11 +1,12 @@
 """What a search leaves behind: every event in the journal, every head's state and results in files."""
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from bv_search import files
 from bv_search.heads.config import HeadConfig
@@ -13,18 +14,24 @@ from bv_search.heads.folder import write_head
 from bv_search.run.folder import STATES, Run, check_file
 from bv_search.run.journal import Event
 from bv_search.run.mlflow import MlflowMirror
-from bv_search.run.predictions import write_predictions
+from bv_search.run.predictions import predictions_file, write_predictions
 from bv_search.run.trial import BAGGED, DONE, FAILED, SINGLE, encore_name
 from bv_search.scan.outcome import Diverged, Final, FinalistResult, Finished, RoleAnswers, SegmentResult
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
+from bv_search.tasks.row import Role
 from bv_search.tune.packing import Order
 from bv_search.tune.resume import ROUND, Past
 
-SELECT, TRAIN, REPORT = "select.parquet", "train.parquet", "report.parquet"  # of train out of fold
+SELECT, TRAIN, REPORT = map(predictions_file, (Role.SELECT, Role.TRAIN, Role.REPORT))
 DIGITS = 6  # of a score that is drawn
 MIRROR_SECONDS = 5.0
+MIRRORING_SECONDS = 10.0  # in all, of some hundred trials
 LONGEST_SECONDS = 300.0  # between tries, while MLflow cannot be reached
+WRITERS = 8  # of files, beside each other
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 class Recorder:
@@ -35,14 +42,19 @@ class Recorder:
         self._store = store
         self._mirror = mirror
         self._digests: dict[str, str] = {}  # of the states that heads are in
+        self._positions: dict[str, int] = {}  # of these
         self._mirrored = 0.0
+        self._mirroring = 0.0  # seconds
         self._pause = MIRROR_SECONDS
 
     def sweep(self, past: Sequence[Past]) -> None:
         """Away with what an earlier session left behind when it was broken off, which no line names."""
-        named = {self._run.state_path(p.trial, p.position) for p in past if p.position and not p.finished}
-        self._digests = {each.trial: each.state for each in past if each.state is not None}
-        for path in [*self._all_states(), *self._run.path.rglob(files.PARTS)]:
+        kept = [each for each in past if each.position and not each.finished]
+        named = {self._run.state_path(each.trial, each.position) for each in kept}
+        self._positions = {each.trial: each.position for each in kept}
+        self._digests = {each.trial: each.state for each in kept if each.state is not None}
+        states = (self._run.path / STATES).glob("*.safetensors")
+        for path in [*states, *self._run.path.rglob(files.PARTS)]:
             if path not in named:
                 path.unlink(missing_ok=True)
 
@@ -62,15 +74,23 @@ class Recorder:
         With it, of all of its round whose training is over, how it ended.
         """
         trained = [outcome for outcome in outcomes if outcome.state is not None]
-        for outcome in trained:
-            files.write_bytes(self._run.state_path(outcome.trial, outcome.position), outcome.state or b"")
-            self._digests[outcome.trial] = files.digest_bytes(outcome.state or b"")
+        digests = dict(
+            zip((o.trial for o in trained), _side_by_side(self._write_state, trained), strict=True)
+        )
         ends = [_failure(o.trial, o.failure) for o in outcomes if o.failure is not None]
         share = seconds / len(outcomes)
-        segments = [_segment(outcome, share, self._digests[outcome.trial]) for outcome in trained]
+        segments = [_segment(outcome, share, digests[outcome.trial]) for outcome in trained]
         self._run.journal.append(*segments, *ends, *_halts(over))
         for outcome in outcomes:
-            self._forget_states(outcome.trial, keep=None if outcome.state is None else outcome.position)
+            self._forget_state(outcome.trial, keep=None if outcome.state is None else outcome.position)
+        self._positions |= {outcome.trial: outcome.position for outcome in trained}
+        self._digests |= digests
+
+    def _write_state(self, outcome: SegmentResult) -> str:
+        """Its digest."""
+        assert outcome.state is not None, "a head that failed has none"
+        files.write_bytes(self._run.state_path(outcome.trial, outcome.position), outcome.state)
+        return files.digest_bytes(outcome.state)
 
     def state(self, trial: str, position: int) -> bytes:
         """As it was written."""
@@ -84,19 +104,20 @@ class Recorder:
 
     def failed(self, trial: str, reason: str) -> None:
         self._run.journal.append(_failure(trial, reason))
-        self._forget_states(trial)
+        self._forget_state(trial)
 
     def finished(self, pack: Sequence[tuple[Final | Diverged, TrialConfig, str]]) -> None:
         """What they leave on the disk, then the line that makes all of it count."""
-        ends = [
-            _failure(final.trial, str(final))
-            if isinstance(final, Diverged)
-            else self._finish(final, config, status)
-            for final, config, status in pack
-        ]
+        ends = _side_by_side(self._end, pack)
         self._run.journal.append(*ends)
         for final, _, _ in pack:
-            self._forget_states(final.trial)
+            self._forget_state(final.trial)
+
+    def _end(self, ended: tuple[Final | Diverged, TrialConfig, str]) -> Event:
+        final, config, status = ended
+        if isinstance(final, Diverged):
+            return _failure(final.trial, str(final))
+        return self._finish(final, config, status)
 
     def _finish(self, final: Final, config: TrialConfig, status: str) -> Event:
         folder = self._write_head(final.trial, self._head_json(final, config), final)
@@ -172,19 +193,25 @@ class Recorder:
         self._mirror.close("FINISHED")
 
     def mirror(self) -> None:
-        """Bring MLflow up to date, now and then: it is a copy, and the search need not wait for it."""
-        if time.monotonic() - self._mirrored > self._pause:
+        """Bring MLflow up to date, now and then: it is a copy, and the search need not wait for it.
+
+        Where that has taken long, a process of its own goes on.
+        """
+        begun = time.monotonic()
+        if begun - self._mirrored > self._pause:
             reached = self._mirror.sync()
             self._pause = MIRROR_SECONDS if reached else min(2 * self._pause, LONGEST_SECONDS)
             self._mirrored = time.monotonic()
+            self._mirroring += self._mirrored - begun
+            if reached and self._mirroring > MIRRORING_SECONDS:
+                self._mirror.hand_over()
 
-    def _all_states(self, trial: str = "*") -> Iterator[Path]:
-        return (self._run.path / STATES).glob(f"{trial}-*.safetensors")
-
-    def _forget_states(self, trial: str, keep: int | None = None) -> None:
-        for path in self._all_states(trial):
-            if keep is None or path != self._run.state_path(trial, keep):
-                path.unlink(missing_ok=True)
+    def _forget_state(self, trial: str, keep: int | None = None) -> None:
+        """The one that the journal named before: there is no other."""
+        position = self._positions.get(trial)
+        if position is not None and position != keep:
+            self._run.state_path(trial, position).unlink(missing_ok=True)
+            del self._positions[trial], self._digests[trial]
 
     def _write_head(self, trial: str, about: Mapping[str, Any], final: Finished) -> Path:
         """And what it says on report."""
@@ -211,6 +238,12 @@ class Recorder:
             "layers": list(manifest.layers),
             "store": {"path": str(self._store.path), "digest": self._store.digest},
         }
+
+
+def _side_by_side(write: Callable[[T], R], items: Sequence[T]) -> list[R]:
+    """Files of a pack wait for the disk together: alone each takes three times as long."""
+    with ThreadPoolExecutor(min(WRITERS, len(items)) or 1, thread_name_prefix="record") as threads:
+        return list(threads.map(write, items))
 
 
 def share_out(

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bv_search.command import Progress
+from bv_search.command import AUTO, Progress
 from bv_search.errors import RunError, UnknownName
-from bv_search.precision import AUTO, FLOAT32
+from bv_search.precision import FLOAT32
 from bv_search.run.folder import Run
 from bv_search.run.roles import open_store
 from bv_search.run.trial import BAGGED, TrialRecord

@@ -9,14 +9,17 @@ from dataclasses import replace
 from importlib import import_module
 from threading import Thread, get_native_id
 
+from bv_search.autoscaler import find_growth
 from bv_search.cluster import machines, ray_session
-from bv_search.command import Progress
+from bv_search.command import AUTO, Progress
+from bv_search.ensemble import ensemble
+from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.errors import EncoderError
 from bv_search.files import absolute
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.run.mlflow import MlflowMirror
-from bv_search.source import AUTO, STORE
+from bv_search.source import STORE
 from bv_search.source.choice import SourceChoice, compare_sources
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
@@ -47,6 +50,7 @@ def run(config: TuneConfig, progress: Progress) -> Run:
         past = read_past(study.run.events())
         if (ending := _ending(study, past)) is not None:
             progress.say(ending)
+            _combine(study, progress)
             mirror = connect()
             mirror.close()
             _tell_of_trouble(mirror, progress)
@@ -67,7 +71,11 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             _import_aside()
             session.run()
             memory = {"peak_scan_worker": workers.peak_memory()}
-        _register(study.run, mirror, progress)
+            for trouble in workers.troubles():
+                progress.say(trouble)
+        _combine(study, progress)
+        times.note("ensemble")
+        _register(study, mirror, progress)
         times.note("register")
         recorder.ended(times.spent(workers.busy()), memory, session.why)
         _tell_of_trouble(mirror, progress)
@@ -121,13 +129,16 @@ def _import_aside() -> None:
 @contextmanager
 def _scan_workers(config: TuneConfig, study: OpenStudy, progress: Progress) -> Iterator[RayWorkers]:
     """Scan workers that read the source chosen; where it is not, one of them measures both."""
-    share = WorkerShare.of_cluster(machines(), study.run.study.workers)
+    there = machines()
+    growth, asked = find_growth(there), study.run.study.workers
+    share = WorkerShare.of_cluster(there, asked, growth.to_come, is_elastic=growth.is_elastic)
     place, choice = absolute(study.store.path), study.source_choice
     measured = choice.source == AUTO
     inputs = WorkerInput(
         store=place,
         source=STORE if measured else choice.source,
         memory=config.memory,
+        cache=config.cache,
         folds=study.run.study.folds,
         precision=study.run.study.precision,
     )
@@ -166,10 +177,16 @@ def _tell_of_trouble(mirror: MlflowMirror, progress: Progress) -> None:
         progress.say(f"not all is in MLflow, until the next command on this run: {mirror.trouble}")
 
 
-def _register(run: Run, mirror: MlflowMirror, progress: Progress) -> None:
-    """The best head as a servable model; a failure is told, and costs the run nothing."""
-    from bv_search.model.loading import open_model
+def _combine(study: OpenStudy, progress: Progress) -> None:
+    """The top of the ladder: chosen once, and again where heads were added since."""
+    run = study.run
+    if best(run.trials()) and (run.ensemble() is None or run.unconsidered() is not None):
+        ensemble.decide([run], study.store, EnsembleConfig(runs=(str(run.path),)), progress)
+
+
+def _register(study: OpenStudy, mirror: MlflowMirror, progress: Progress) -> None:
+    """What the run answers with, as a servable model; a failure is told, and costs the run nothing."""
     from bv_search.model.registry import register  # with torch, which the search itself does without
 
-    if best(run.trials()) and register(open_model(run.path, member="best"), mirror) is None:
-        progress.say(f"the best head is not registered in MLflow: {mirror.trouble}")
+    if best(study.run.trials()) and register(study.run, study.store, mirror) is None:
+        progress.say(f"the model is not registered in MLflow: {mirror.trouble}")

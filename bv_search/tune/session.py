@@ -4,11 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from bv_search.command import Progress
+from bv_search.command import AUTO, Progress
 from bv_search.run.folder import Run
 from bv_search.scan.ladder import rungs_of
 from bv_search.scan.store_view import count_rows, doubts, head_shape, learned_split
-from bv_search.source import AUTO
 from bv_search.tune.budget import Budget, interruptible
 from bv_search.tune.dispatcher import Dispatcher
 from bv_search.tune.finale import Finale, find_finalists

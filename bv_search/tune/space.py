@@ -12,9 +12,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from bv_search.command import AUTO
 from bv_search.document import Unreadable, load_yaml, read_plain
 from bv_search.errors import SpaceError, UnknownName, UserError
-from bv_search.scan.training import AUTO
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.distribution import (
     PARSERS,

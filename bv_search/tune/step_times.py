@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 WORK = {"solve": "ladder", "segment": "scan"}  # what scan workers do while it searches
-STEPS = ("start", "ladder", "scan", "schedule", "score", "finale", "register")
+STEPS = ("start", "ladder", "scan", "schedule", "score", "finale", "ensemble", "register")
 
 
 @dataclass(kw_only=True)

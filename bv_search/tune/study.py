@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from bv_search.command import AUTO
 from bv_search.errors import RunError, SpaceError, StoreError, UnknownName, UserError
 from bv_search.files import absolute
 from bv_search.heads.config import check_fit
@@ -15,7 +16,7 @@ from bv_search.run.roles import check_data, find_near
 from bv_search.run.study import FRONT, OBJECTIVES, SCORE, Study
 from bv_search.scan.folds import Folds
 from bv_search.scan.store_view import count_rows, head_shape
-from bv_search.source import AUTO, SOURCES
+from bv_search.source import SOURCES
 from bv_search.source.choice import SourceChoice, choose_source
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
@@ -194,7 +195,7 @@ def baseline_of(store: Store, folds: int) -> dict[str, Any] | None:
 
 
 def open_store(place: str, config: TuneConfig) -> Store:
-    store = Store.open(place, memory=config.memory)
+    store = Store.open(place, memory=config.memory, cache=config.cache)
     check_data(store, config.data)
     for role in (Role.TRAIN, Role.SELECT, Role.REPORT):
         if not store.splits(role):

@@ -31,7 +31,7 @@ def describe(run: Run, standings: Standings | None = None) -> str:
     lines.append(step_times.describe(run.seconds()))
     lines.append(f"peak memory of a scan worker: {run.memory()['peak_scan_worker'] / 1e9:.2f} GB")
     if ranked:
-        lines.append(f"next: bv-search ensemble {run.path} && bv-search report {run.path}")
+        lines.append(f"next: bv-search report {run.path}")
     return "\n".join(lines)
 
 

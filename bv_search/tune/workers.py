@@ -10,6 +10,11 @@ from bv_search.scan.trial import TrialConfig
 CROWD = 64
 """Workers that a core may be shared by: each is a process with torch in it."""
 
+CROWDED = 0.0156
+"""What each of these reserves of it: Ray counts in steps of 0.0001."""
+
+Machine = Mapping[str, float]
+
 
 @dataclass(frozen=True, kw_only=True)
 class WorkerInput:
@@ -18,6 +23,7 @@ class WorkerInput:
     store: str
     source: str  # store or live
     memory: int | None  # bytes of blocks that each keeps in memory
+    cache: int | None  # bytes of a far store that a machine keeps on its disk
     folds: int  # copies of each head
     precision: str  # of wide products; auto: until one of them has chosen
 
@@ -28,6 +34,12 @@ class LostCall:
 
     reason: str
     worker_died: bool
+    machine_lost: bool = False
+
+    @property
+    def charge(self) -> int:
+        """How often the heads of the call are to blame: not for a machine that was lost."""
+        return 0 if self.machine_lost else 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +57,10 @@ class EndedCall:
 
 
 class Workers(Protocol):
-    """A call goes to an idle worker. One that dies is replaced, and its call is lost."""
+    """A call goes to an idle worker. One that dies is replaced, and its call is lost.
+
+    Work is divided by their `size`, however many of them are there: so what comes out does not depend on it.
+    """
 
     size: int
 
@@ -54,6 +69,9 @@ class Workers(Protocol):
 
     @property
     def running(self) -> list[Call]: ...
+
+    def expect(self, calls: int) -> None:
+        """So many wait for an idle worker."""
 
     def submit(self, call: Call) -> None: ...
 
@@ -72,41 +90,55 @@ class WorkerShare:
     cpus: float  # each, reserved
     threads: int  # each, used
     gpus: int  # each
+    to_come: tuple[Machine, ...] = ()  # that the cluster may still get
+    is_elastic: bool = False  # machines come and go
 
     @classmethod
-    def of_cluster(cls, machines: Sequence[Mapping[str, float]], workers: int | None) -> "WorkerShare":
-        """A worker per GPU, or one, with as many cores each as fit on the machines.
+    def of_cluster(
+        cls,
+        machines: Sequence[Machine],
+        workers: int | None,
+        to_come: Sequence[Machine] = (),
+        *,
+        is_elastic: bool = False,
+    ) -> "WorkerShare":
+        """A worker per GPU, or one, with as many cores each as fit on the machines: those to come among them.
 
-        A core is left over for trials, where there are two. More workers than cores reserve none: Ray waits
-        without end for what no machine has.
+        Workers of a crowd, more than there are cores, reserve as little as fits: Ray waits without end for
+        what no machine has.
         """
-        gpus = sum(int(machine.get("GPU", 0)) for machine in machines)
+        every = [*machines, *to_come]
+        gpus = sum(int(machine.get("GPU", 0)) for machine in every)
         count = workers or gpus or 1
         if count > gpus > 0:
             raise UserError("more --workers than GPUs", expected=f"at most {gpus}, one for each", found=count)
-        most = CROWD * max(1, int(sum(machine.get("CPU", 0) for machine in machines)))
+        most = CROWD * max(1, int(sum(machine.get("CPU", 0) for machine in every)))
         if count > most:
             expected = f"at most {most:,}, {CROWD} for each core"
             raise UserError(
                 "more --workers than the machines can hold", expected=expected, found=f"{count:,}"
             )
         on_gpus = gpus > 0
-        each = _cores_of_each(machines, count, on_gpus=on_gpus)
+        # one that nobody asked to be elsewhere begins on a machine that is there
+        here = 0 if workers or on_gpus else _cores_of_each(machines, count, on_gpus=on_gpus)
+        each = here or _cores_of_each(every, count, on_gpus=on_gpus)
         return cls(
             workers=count,
-            cpus=each - 1 if each > 1 else each / 2,
+            cpus=float(each) or CROWDED,
             threads=max(1, each),
             gpus=int(on_gpus),
+            to_come=tuple(to_come),
+            is_elastic=is_elastic,
         )
 
 
-def _cores_of_each(machines: Sequence[Mapping[str, float]], workers: int, *, on_gpus: bool) -> int:
+def _cores_of_each(machines: Sequence[Machine], workers: int, *, on_gpus: bool) -> int:
     """The most cores with which so many workers fit on the machines; 0 if they do not with one."""
 
-    def fitting(machine: Mapping[str, float], cores: int) -> int:
+    def fitting(machine: Machine, cores: int) -> int:
         by_cores = int(machine.get("CPU", 0)) // cores
         return min(by_cores, int(machine.get("GPU", 0))) if on_gpus else by_cores
 
-    most = int(max(machine.get("CPU", 0) for machine in machines))
+    most = int(max((machine.get("CPU", 0) for machine in machines), default=0))
     enough = (n for n in range(most, 0, -1) if sum(fitting(machine, n) for machine in machines) >= workers)
     return next(enough, 0)

@@ -13,6 +13,7 @@ import bv_search as bv
 from bv_search.api import options
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.errors import BvError
+from bv_search.export.export import ExportConfig
 from bv_search.extract.config import ExtractConfig
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.pipeline.config import PipelineConfig
@@ -27,7 +28,9 @@ ERRORS = (
     "BvError DataError EncoderError HeadError OutputError RunError SpaceError StoreError UnknownName "
     "UserError"
 )
-VERBS = "demo doctor dry_run ensemble extract finetune pipeline predict report rerun resume tune verify"
+VERBS = (
+    "demo doctor dry_run ensemble export extract finetune pipeline predict report rerun resume tune verify"
+)
 WIDER = {"space", "warm_start", "runs", "method"}
 """Options that take more than their config does, which is made of them."""
 
@@ -78,6 +81,7 @@ def test_importing_it_imports_neither_torch_nor_ray() -> None:
         (options.TuneOptions, TuneConfig, "store more resume"),
         (options.PredictOptions, PredictConfig, "place store"),
         (options.EnsembleOptions, EnsembleConfig, "runs"),
+        (options.ExportOptions, ExportConfig, "run to"),
         (options.PipelineOptions, PipelineConfig, "task encoder out data"),
     ],
 )

@@ -10,9 +10,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
+import transformers
+from transformers import BertConfig
 
 from bv_search.demo.tokenizer import build_tokenizer
+from bv_search.encoder.encoder import logits_of
 from bv_search.errors import DataError
+from bv_search.predict.output import FORMATS
 from bv_search.tasks import (
     TASKS,
     WINDOW_SCHEMA,
@@ -315,6 +320,47 @@ def test_answers_are_one_per_row_and_need_no_label(
         else:
             expected = task.labels[int(row.label or 0)]
         assert answer["prediction"] == expected
+
+
+def test_logits_come_back_from_numbers_in_a_row_and_from_padding(task: Task, index: pa.Table) -> None:
+    logits = noise(task, index, 0)
+    flat = [each.reshape(-1) for each in logits]
+    lengths_N = index["length"].to_numpy()
+    assert task.logit_counts(lengths_N).tolist() == [len(each) for each in flat]
+    assert all(map(np.array_equal, task.unflattened(flat), logits))
+    padded = [np.pad(each, ((0, 3), (0, 0))) if task.per_token else each for each in logits]
+    assert all(map(np.array_equal, map(task.unpadded, padded, lengths_N), logits))
+
+
+def test_labels_of_the_data_are_sound_and_others_are_not(task: Task, index: pa.Table) -> None:
+    lengths_N = index["length"].to_numpy()
+    labels_ND = np.stack(index["label"].to_numpy())
+    assert labels_ND.shape[1] == task.label_size
+    values = labels_ND.reshape(-1)
+    assert task.sound_labels(values, lengths_N).all()
+    for wrong in (np.nan, np.inf):
+        assert not task.sound_labels(np.full_like(values, wrong), lengths_N).any()
+    if task.kind is not Kind.REGRESSION:
+        past = np.repeat(lengths_N, 2) if task.per_token else np.full_like(values, len(task.labels))
+        for wrong_N in (past, values - values - 1, values + 0.5):
+            assert not task.sound_labels(wrong_N.astype(np.float64), lengths_N).any()
+
+
+def test_what_others_are_told_of_answers_is_true(task: Task, index: pa.Table) -> None:
+    types = {"string": str, "double": float}
+    answers = task.answers(index, noise(task, index, 0))
+    assert all(type(answer["prediction"]) is types[task.prediction_type] for answer in answers)
+    FORMATS[task.suffix](answers)
+
+
+def test_a_model_of_transformers_says_as_many_logits_as_the_task_has_outputs(task: Task) -> None:
+    config = BertConfig(
+        vocab_size=9, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8
+    )
+    config.update(task.model_settings)
+    model = getattr(transformers, task.model_class).from_config(config)
+    output = model(input_ids=torch.zeros((2, 5), dtype=torch.int64))
+    assert logits_of(output, task).shape == ((2, 5, 2) if task.per_token else (2, task.outputs))
 
 
 def test_rows_without_labels_are_not_scored(task: Task, rows: tuple[Row, ...], tokenizer: Any) -> None:

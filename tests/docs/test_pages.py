@@ -74,6 +74,13 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert not target or "://" in target or (page.parent / target).exists(), target
 
 
+def test_the_ways_through_the_code_lead_through_files() -> None:
+    text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    ways = re.findall(r"`([\w/]+(?:/|\.py))`", text.partition("file by file")[2].partition("\n- A module")[0])
+    assert len(ways) > 30
+    assert [step for step in ways if not (REPOSITORY / "bv_search" / step).exists()] == []
+
+
 def test_the_readme_is_for_a_newcomer() -> None:
     assert len((REPOSITORY / "README.md").read_text(encoding="utf-8").split()) < 1000
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from bv_search import holder as module
 from bv_search.errors import OutputError
-from bv_search.extract import lock as module
 from bv_search.extract.lock import HOLD, hold
 from bv_search.store.folder import LocalFolder, RemoteFolder
 from tests.full_disk import no_room

@@ -10,7 +10,9 @@ from bv_search.errors import BvError, OutputError
 from bv_search.extract.config import ExtractConfig
 from bv_search.extract.executor import LocalExecutor
 from bv_search.extract.extraction import run
+from bv_search.extract.job import BlockTask
 from bv_search.extract.lock import hold
+from bv_search.extract.resume import refuse_another_try
 from bv_search.files import Disk
 from bv_search.store.folder import LocalFolder, open_folder
 from bv_search.store.layout import BlockLimits
@@ -187,3 +189,14 @@ def test_a_missing_block_is_damage_too(extract: Extract, tmp_path: Path) -> None
     (tmp_path / "store/train/blocks/00002.npy").unlink()
     assert extract(repair=True).encoded_blocks == 1
     assert contents(tmp_path / "store") == whole
+
+
+def test_a_block_is_not_to_blame_for_machines_that_are_gone(tmp_path: Path) -> None:
+    folder = LocalFolder(tmp_path)
+    task = BlockTask(split="train", role="train", number=3, index_digest="")
+    for machine in ("a", "b", "c", "d"):  # each is lost with the worker
+        refuse_another_try(folder, task, machine, [machine])
+    for machine in ("e", "f"):
+        refuse_another_try(folder, task, machine, ["e", "f"])
+    with pytest.raises(BvError, match="found 3 ended by the system"):
+        refuse_another_try(folder, task, "f", ["e", "f"])

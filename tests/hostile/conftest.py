@@ -5,14 +5,8 @@ from pathlib import Path
 import pytest
 
 from tests.hostile.room import Room
-from tests.model.small_run import Small, shared_small
+from tests.model.small_run import Small
 from tests.stores import make_class_store
-
-
-@pytest.fixture(scope="session")
-def small(tiny_encoder: Path, generated_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Small:
-    place = tmp_path_factory.getbasetemp() / "small-span"
-    return shared_small("squad2-span", tiny_encoder, generated_data, place)
 
 
 @pytest.fixture(scope="session")

@@ -147,7 +147,7 @@ def test_a_damaged_model_is_one_line(ensemble: Model, tmp_path: Path) -> None:
         (text.replace('"method": "max"', '"method": "median"'), "is damaged; expected digest"),
         (text[:-20], "is damaged; expected JSON"),
         (
-            text.replace('"format_version": 2', '"format_version": 1'),
+            text.replace('"format_version": 3', '"format_version": 1'),
             "is of another version; .*save it",
         ),
     ):

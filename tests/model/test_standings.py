@@ -45,6 +45,15 @@ def test_the_ladder_comes_first_and_the_ensemble_last(small: Small, run: Run) ->
     assert [each.role for each in compare_ladder(run, small.store).all] == [MAJORITY, ENCODER, PROBE]
 
 
+def test_where_no_combination_is_better_that_is_said(small: Small, run: Run) -> None:
+    member = {"name": "0001", "run": ".", "trial": "0001", "weight": 1.0}
+    chosen = {"method": "single", "members": [member], "select_score": 0.5, "score": 0.5}
+    run.write_ensemble({"format_version": ENSEMBLE_VERSION, **chosen})
+    standings = compare(run, small.store)
+    assert standings.of(ENSEMBLE) is None
+    assert "No combination did better than 0001 alone" in standings_text(standings, "f1")
+
+
 def test_of_several_probes_select_chooses_the_one_that_is_shown(small: Small, run: Run) -> None:
     teach(small, run, "probe-1", 0.7)
     probe = compare(run, small.store).of(PROBE)

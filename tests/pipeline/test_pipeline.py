@@ -60,8 +60,8 @@ def ask(words: list[str], capsys: pytest.CaptureFixture[str], *more: str) -> tup
 def test_all_steps_leave_what_they_should(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     status, said, progress = ask(words, capsys, "--trials", "2")
     assert status == 0, progress
-    steps = [line.partition(",")[0] for line in progress.splitlines() if " of 6, " in line]
-    assert steps == [f"{number} of 6" for number in range(1, 7)]
+    steps = [line.partition(",")[0] for line in progress.splitlines() if " of 5, " in line]
+    assert steps == [f"{number} of 5" for number in range(1, 6)]
     assert (out(words) / STAGES / "0.3").is_dir()
     assert (out(words) / STORE / MANIFEST).is_file()
     assert said["trials"] == 2

@@ -23,7 +23,6 @@ from bv_search.scan.ladder import LadderRung, rungs_of
 from bv_search.scan.ladder_solver import solve_heads
 from bv_search.scan.outcome import Diverged, Final, Start
 from bv_search.scan.probe import MOST_VAIN, PENALTIES, Lesson, Probe, fit_probes
-from bv_search.scan.rows import is_one_token
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.score import score_split
 from bv_search.scan.segment import TrainingData
@@ -252,7 +251,7 @@ def fold_ground(store: Store) -> tuple[list[list[Head]], TrainingData, np.ndarra
     states = [scanner.fresh(Start(trial=rung.trial, config=rung.config)) for rung in rungs(scanner)]
     data = scanner.training_data(states)
     x_NLH = np.concatenate([firsts(store.split(name), data.standard) for name in ("train", "select")])
-    if not is_one_token(store.split("train")):  # the rest of train fills no micro-batch
+    if not store.manifest.one_token:  # the rest of train fills no micro-batch
         x_NLH = np.concatenate([x_NLH[:192], x_NLH[200:]])
     return [state.heads(data.standard) for state in states], data, x_NLH
 

@@ -12,7 +12,7 @@ from bv_search.heads.inputs import Inputs, Standard
 from bv_search.scan import rows as module
 from bv_search.scan.batch import Batch, WantedStates, widen
 from bv_search.scan.order import rows_at, shuffled
-from bv_search.scan.rows import Rows, RowsInMemory, RowsOfBlocks, is_one_token, open_rows
+from bv_search.scan.rows import Rows, RowsInMemory, RowsOfBlocks, open_rows
 from bv_search.store.block import Part
 from bv_search.store.layout import BlockLimits
 from bv_search.store.store import Store, StoreSplit
@@ -160,7 +160,7 @@ def test_seen_rows_are_those_that_were_read(store: Store, rows: int) -> None:
 
 def test_heads_of_one_batch_step_together_where_rows_are_in_memory(store: Store, tmp_path: Path) -> None:
     tokens = make_class_store(tmp_path / "tokens", tokens=12)
-    assert [is_one_token(each.split("train")) for each in (store, tokens)] == [True, False]
+    assert [each.manifest.one_token for each in (store, tokens)] == [True, False]
     assert [rows_of(store).step_windows(batch) for batch in (16, 128)] == [16, 128]
     assert [rows_of(tokens).step_windows(batch) for batch in (16, 128)] == [16, 16]
 

@@ -24,7 +24,7 @@ from bv_search.scan.scanner import Scanner
 from bv_search.tune import search as search_module
 from bv_search.tune import session as session_module
 from bv_search.tune.config import TuneConfig
-from bv_search.tune.ray.trainable import NEWS, PARKED
+from bv_search.tune.ray.trainable import NEWS
 from bv_search.tune.search import run as search
 from bv_search.tune.workers import Call, EndedCall, WorkerInput
 
@@ -92,11 +92,17 @@ class Workers:
     def settle_precision(self) -> PrecisionChoice:
         return PrecisionChoice(precision=FLOAT32, why="as of a rehearsal")
 
+    def troubles(self) -> list[str]:
+        return []
+
     def peak_memory(self) -> int:
         return 1
 
     def busy(self) -> dict[str, float]:
         return {}
+
+    def expect(self, calls: int) -> None:
+        """All are there."""
 
     def submit(self, call: Call) -> None:
         assert self.idle
@@ -129,17 +135,18 @@ class Controller:
 
 
 def fit(budget: Any, searcher: Any, scheduler: Any, storage: Path) -> None:
-    """Tune's loop: a trial that has nothing to tell parks, one that is woken reports."""
+    """Tune's loop: a trial is paused from its beginning, one that is woken reports."""
     controller, said, number = Controller(), None, 0
     while not budget.is_spent:
         if said != FINISHED:
             said = searcher.suggest(f"{number}")
             if isinstance(said, dict):
                 trial = SimpleNamespace(trial_id=f"{number}", config=said, status=Trial.PENDING)
+                trial.run_metadata = SimpleNamespace(metric_analysis={}, metric_n_steps={})
                 trial.set_config = lambda config, trial=trial: setattr(trial, "config", config)
+                trial.set_status = lambda status, trial=trial: setattr(trial, "status", status)
                 controller.live[trial.trial_id] = trial
                 scheduler.on_trial_add(controller, trial)
-                scheduler.on_trial_result(controller, trial, {PARKED: True})
                 number += 1
         elif not controller.live:
             break
@@ -161,7 +168,6 @@ def _report(controller: Controller, searcher: Any, scheduler: Any, trial: Any) -
         searcher.on_trial_complete(trial.trial_id, result)
         return
     searcher.on_trial_result(trial.trial_id, result)
-    scheduler.on_trial_result(controller, trial, {PARKED: True})
 
 
 @contextmanager

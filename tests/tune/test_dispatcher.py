@@ -85,6 +85,9 @@ class Workers:
     def idle(self) -> int:
         return 0 if self._starts else self.size - len(self.running)
 
+    def expect(self, calls: int) -> None:
+        """All are there."""
+
     def submit(self, call: Call) -> None:
         assert self.idle, "who is to do it?"
         self.running.append(call)
@@ -151,6 +154,46 @@ def test_heads_that_cannot_be_scored_together_are_scored_apart() -> None:
 
     assert [call.arguments for call in workers.calls] == [([b"a", b"b"],)] * 2 + [([b"a"],), ([b"b"],)]
     assert recorder.failures == {"a": "a bug", "b": "a bug"}
+
+
+GONE = LostCall(reason="its scan worker's machine is gone", worker_died=True, machine_lost=True)
+LOSSES = 9  # more than any head may cost processes
+
+
+def test_heads_are_not_charged_for_machines_that_are_lost_while_they_are_scored() -> None:
+    workers = Workers(*[GONE] * LOSSES, [final_of("a"), final_of("b")])
+    recorder = Recorder()
+
+    dispatcher_of(workers, recorder, "a", "b").finish(pack=8)
+
+    assert [call.arguments for call in workers.calls] == [([b"a", b"b"],)] * (LOSSES + 1)
+    assert recorder.failures == {}
+
+
+def test_nor_is_the_ladder() -> None:
+    workers, recorder = Workers(*[GONE] * LOSSES, [final_of(trial) for trial in LADDER]), Recorder()
+    dispatcher = dispatcher_of(workers, recorder)
+    dispatcher.solve_ladder(list(rungs_of(SHAPE)))
+    dispatcher.drain()
+
+    assert recorder.statuses == dict.fromkeys(LADDER, "done")
+
+
+def test_nor_are_they_for_machines_that_are_lost_while_they_learn() -> None:
+    """A process that dies is another matter, before and after."""
+    died = replace(GONE, machine_lost=False)
+    workers, recorder = Workers(GONE, died, *[GONE] * LOSSES, died, died, died), Recorder()
+    dispatcher = dispatcher_of(workers, recorder)
+    for trial in "ab":
+        dispatcher.park(trial, CONFIG)
+    for _ in range(2 * (LOSSES + 6)):
+        dispatcher.dispatch(all_are_in=True)
+        if workers.answers:
+            dispatcher.collect()
+
+    packs = [[head.trial for head in call.arguments[0]] for call in workers.calls if call.method == "segment"]
+    assert packs[: LOSSES + 3] == [["a", "b"]] * (LOSSES + 3)
+    assert packs[LOSSES + 3 :][:2] == [["a"], ["a"]], "the second process that died takes them apart"
 
 
 def trained(trial: str, position: int, *, has_learned: bool) -> SegmentResult:

@@ -1,6 +1,7 @@
 """The finale of a search: who is in it, and what becomes of packs whose worker dies."""
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,13 @@ def test_a_pack_whose_worker_died_is_tried_again_and_then_apart() -> None:
     told, packs = play(DEATH, DEATH, learned("a"), DEATH, learned("c"), DEATH)
     assert told == {"a": "learned", "b": DEATH.reason, "c": "learned"}
     assert packs == ["abc", "abc", "a", "b", "c", "b"]
+
+
+def test_a_pack_is_not_charged_for_machines_that_are_lost() -> None:
+    gone = replace(DEATH, machine_lost=True)
+    told, packs = play(gone, gone, gone, [*learned("a"), *learned("b"), *learned("c")])
+    assert told == dict.fromkeys("abc", "learned")
+    assert packs == ["abc"] * 4
 
 
 def test_one_that_cannot_learn_keeps_none_of_the_others_from_it() -> None:

@@ -6,8 +6,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -16,13 +16,13 @@ from typing import Any
 import pytest
 
 from bv_search.command import Progress
-from bv_search.ping import ping_http
 from bv_search.run.folder import Run
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
 from bv_search.tune.search import run as search
 from tests.hunter import processes_below
+from tests.run.servers import mlflow_server
 from tests.tune.conftest import ended_alike
 
 RAYLET, GCS = "/raylet/raylet\0", "/gcs/gcs_server\0"
@@ -187,35 +187,14 @@ def test_whichever_worker_dies_the_search_ends_as_it_would_have(
     ended_alike(Run.open(going.path), whole)
 
 
-@contextmanager
-def mlflow_server(place: Path, port: int) -> Iterator[Callable[[], None]]:
-    """A real one; what is yielded kills it."""
-    command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--backend-store-uri", f"sqlite:///{place}/mlflow.db", "--workers", "1"]
-    command += ["--artifacts-destination", str(place / "artifacts")]
-    with (place / "server.log").open("w") as log:
-        server = subprocess.Popen(command, start_new_session=True, stdout=log, stderr=log, cwd=place)
-
-    def kill() -> None:
-        with suppress(ProcessLookupError):
-            os.killpg(server.pid, signal.SIGKILL)
-        server.wait()
-
-    try:
-        _wait_for_server(port)
-        yield kill
-    finally:
-        kill()
+def copies(mirror: MlflowMirror) -> list[tuple[str, str, bool]]:
+    """Each run of MLflow: its name, whether it has ended and how, and whether it has parameters."""
+    found = mirror.tracking.client.search_runs([mirror.tracking.experiment])
+    return sorted((each.info.run_name, each.info.status, bool(each.data.params)) for each in found)
 
 
-def _wait_for_server(port: int) -> None:
-    end = time.monotonic() + 120
-    while True:
-        try:
-            return ping_http("127.0.0.1", port)
-        except OSError:
-            assert time.monotonic() < end, "no server"
-            time.sleep(0.2)
+def copies_of(run: Run, name: str) -> list[tuple[str, str, bool]]:
+    return sorted((each, "FINISHED", True) for each in (name, *(record.id for record in run.trials())))
 
 
 @pytest.mark.slow
@@ -237,9 +216,11 @@ def test_an_mlflow_that_dies_costs_a_search_nothing_but_its_mirror(
     with mlflow_server(tmp_path, port):
         if returns:
             status, said = going.end()
+            assert "not all is in MLflow" not in said, said
+            assert copies(MlflowMirror(Run.open(going.path), uri)) == copies_of(whole, "it")
         assert (status, "Traceback" in said) == (0, False), said
         assert going.longest_pause(died) < NOTICED_SECONDS
         ended_alike(Run.open(going.path), whole)
         mirror = MlflowMirror(Run.open(going.path), uri)
         assert mirror.close(), mirror.trouble
-        assert all(mirror.child_id(record.id) for record in whole.trials())
+        assert copies(mirror) == copies_of(whole, "it")

@@ -12,7 +12,7 @@ from bv_search.run.trial import fold
 from bv_search.scan.checks import Check
 from bv_search.scan.outcome import SegmentResult
 from bv_search.tune import recorder as module
-from bv_search.tune.recorder import LONGEST_SECONDS, MIRROR_SECONDS, Recorder
+from bv_search.tune.recorder import LONGEST_SECONDS, MIRROR_SECONDS, MIRRORING_SECONDS, Recorder
 from bv_search.tune.resume import read_past
 
 
@@ -73,3 +73,43 @@ def test_what_is_recorded_of_a_head_is_read_again(tmp_path: Path) -> None:
     assert (record.rows, record.score, record.loss) == (128, second.score, second.loss)
     assert [(point.rows, point.loss) for point in record.curve] == [(48, first.loss), (96, second.loss)]
     assert fold(events)["probe-all"].rung == "probe"
+
+
+def test_an_mlflow_that_takes_long_is_left_to_a_process_of_its_own(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, said = 0.0, []
+
+    def sync() -> bool:
+        nonlocal now
+        now += MIRRORING_SECONDS / 2.5
+        said.append("sync")
+        return True
+
+    mirror = SimpleNamespace(sync=sync, hand_over=lambda: said.append("hand over"))
+    monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now))
+    parts: dict[str, Any] = {"run": SimpleNamespace(path=tmp_path), "store": None}
+    recorder = Recorder(**parts, mirror=mirror)  # type: ignore[arg-type]
+    for _ in range(3):
+        now += 10.0
+        recorder.mirror()
+    assert said == ["sync", "sync", "sync", "hand over"], "once it has taken that long in all"
+
+
+def test_files_of_a_pack_are_there_before_its_line_and_old_states_go_after_it(tmp_path: Path) -> None:
+    run = Run(tmp_path, study=None)  # type: ignore[arg-type]
+    recorder = Recorder(run, store=None, mirror=None)  # type: ignore[arg-type]
+    trials = [f"{n:04d}" for n in range(20)]
+    for position in (1, 2):
+        pack = [
+            SegmentResult(trial=t, position=position, rows=16, state=f"{t} {position}".encode())
+            for t in trials
+        ]
+        recorder.segment(pack, seconds=1.0, over={})
+        assert {path.name for path in (tmp_path / "states").iterdir()} == {
+            f"{trial}-{position}.safetensors" for trial in trials
+        }
+    failed = SegmentResult(trial="0003", position=2, rows=16, failure="diverged")
+    recorder.segment([failed], seconds=1.0, over={})
+    assert not run.state_path("0003", 2).exists()
+    assert recorder.state("0004", 2) == b"0004 2"

@@ -20,6 +20,8 @@ from bv_search.command import Progress, main
 from bv_search.errors import OutputError, RunError, StoreError, UserError
 from bv_search.heads.copies import count_all, load_heads
 from bv_search.model.loading import open_model
+from bv_search.model.standings import ENSEMBLE
+from bv_search.run.folder import ENSEMBLE as ENSEMBLE_FILE
 from bv_search.run.folder import Run
 from bv_search.run.predictions import read_predictions
 from bv_search.run.trial import DONE, STOPPED
@@ -38,7 +40,7 @@ from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.session import doubts_of_learning
 from bv_search.tune.space import parse_space
 from bv_search.tune.study import open_study
-from bv_search.tune.summary import describe, to_json
+from bv_search.tune.summary import compare_heads, describe, to_json
 from bv_search.tune.workers import Call
 from tests.hunter import killing
 from tests.stores import LAYERS, make_class_store, make_span_store
@@ -52,6 +54,13 @@ QUIET = Progress(quiet=True)
 def ask(space: str, store: Store, tmp_path: Path, **more: Any) -> TuneConfig:
     values = {"space": space, "store": store.path, "runs": tmp_path / "runs", "trials": 6, "name": "it"}
     return TuneConfig(**{**values, "folds": 1, "finalists": 0, **more})
+
+
+def known(run: Run) -> dict[str, Any]:
+    """The ensemble that a search ended with."""
+    chosen = run.ensemble()
+    assert chosen is not None
+    return chosen
 
 
 def scores(run: Run) -> list[tuple[str, str, float | None]]:
@@ -101,6 +110,11 @@ def test_what_a_search_leaves_is_whole(
     assert said["seconds"]["total"] > 0
     assert 1e8 < said["memory"]["peak_scan_worker"] < 4e9, "torch and little else"
     assert best.id in describe(run)
+    top = compare_heads(run)
+    assert top is not None
+    assert (top.of(ENSEMBLE) is None) == (top.unbeaten is not None), "the ladder ends with an ensemble"
+    members = {member["trial"] for member in known(run)["members"]}
+    assert members <= {None, *(record.id for record in run.finished_trials())}
     assert "peak memory of a scan worker: 0." in describe(run)
 
 
@@ -132,6 +146,7 @@ def test_a_run_goes_on_from_its_journal(small_space: str, class_store: Store, tm
     assert resumed.study.trials == 6
     judged = [len(record.curve) for record in searched(resumed)]
     assert judged == [1] * 6, "the scheduler of a run is the one that it was begun with: no rungs"
+    assert known(resumed)["heads"] == len(resumed.finished_trials()), "chosen anew, since heads were added"
     assert len(ladder(resumed)) == LAYERS + 2, "the ladder is solved once"
 
 
@@ -408,12 +423,16 @@ def test_a_run_that_has_ended_is_left_as_it_is(
     config = ask(small_space, class_store, tmp_path, trials=2)
     run = search(config, QUIET)
     before = run.journal.path.read_bytes()
+    chosen = (run.path / ENSEMBLE_FILE).read_bytes()
+    (run.path / ENSEMBLE_FILE).unlink()  # as a kill at the very end leaves it
 
     again = search(TuneConfig(name="it", resume=True, runs=config.runs), Progress())
 
     assert again.journal.path.read_bytes() == before
+    assert (again.path / ENSEMBLE_FILE).read_bytes() == chosen
     assert describe(again) == describe(run)
-    assert capfd.readouterr().err == "all 2 trials have ended: --trials +N adds some\n"
+    first, *_ = capfd.readouterr().err.splitlines()
+    assert first == "all 2 trials have ended: --trials +N adds some"
 
 
 @pytest.mark.parametrize(("left", "pack", "said"), [(32, 64, 1), (32, 16, 0), (20, 64, 0)])

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from bv_search.command import Progress
+from bv_search.command import AUTO, Progress
 from bv_search.ensemble import ensemble
 from bv_search.ensemble.ensemble import EnsembleConfig
 from bv_search.errors import EncoderError, StoreError
@@ -23,7 +23,7 @@ from bv_search.predict.predict import PredictConfig
 from bv_search.run.folder import Run
 from bv_search.scan.ladder import rungs_of
 from bv_search.scan.store_view import head_shape
-from bv_search.source import AUTO, LIVE, STORE
+from bv_search.source import LIVE, STORE
 from bv_search.source.channels import Channels
 from bv_search.source.choice import Rates, choose_source, compare_sources
 from bv_search.store.layout import BlockLimits

@@ -7,19 +7,19 @@ from bv_search.tune.workers import WorkerShare
 
 SMALL, LARGE = {"CPU": 2.0}, {"CPU": 16.0}
 ONE_GPU, FOUR_GPUS = {"CPU": 8.0, "GPU": 1.0}, {"CPU": 32.0, "GPU": 4.0}
-TRIAL = 0.01  # of a core
 
 
 @pytest.mark.parametrize(
     ("machines", "workers", "expected"),
     [
-        ([SMALL], None, (1, 1, 2, 0)),
-        ([SMALL], 2, (2, 0.5, 1, 0)),
-        ([LARGE], 3, (3, 4, 5, 0)),
-        ([SMALL, LARGE], None, (1, 15, 16, 0)),
-        ([SMALL, FOUR_GPUS], None, (4, 7, 8, 1)),
-        ([ONE_GPU, FOUR_GPUS], None, (5, 7, 8, 1)),
-        ([FOUR_GPUS], 2, (2, 15, 16, 1)),
+        ([SMALL], None, (1, 2, 2, 0)),
+        ([SMALL], 2, (2, 1, 1, 0)),
+        ([SMALL], 3, (3, 0.0156, 1, 0)),
+        ([LARGE], 3, (3, 5, 5, 0)),
+        ([SMALL, LARGE], None, (1, 16, 16, 0)),
+        ([SMALL, FOUR_GPUS], None, (4, 8, 8, 1)),
+        ([ONE_GPU, FOUR_GPUS], None, (5, 8, 8, 1)),
+        ([FOUR_GPUS], 2, (2, 16, 16, 1)),
     ],
 )
 def test_a_worker_has_a_gpu_or_the_cores_of_a_machine(
@@ -44,9 +44,7 @@ def test_a_worker_has_a_gpu_or_the_cores_of_a_machine(
         [{"CPU": 1.0, "GPU": 4.0}, ONE_GPU],
     ],
 )
-def test_all_workers_and_a_trial_fit_on_any_cluster(
-    machines: list[dict[str, float]], workers: int | None
-) -> None:
+def test_all_workers_fit_on_any_cluster(machines: list[dict[str, float]], workers: int | None) -> None:
     """Placed on whichever machine has room, in either order: none may wait for what will never be free."""
     gpus = sum(machine.get("GPU", 0) for machine in machines)
     if workers and 0 < gpus < workers:
@@ -59,7 +57,30 @@ def test_all_workers_and_a_trial_fit_on_any_cluster(
         free = [dict(machine) for machine in order]
         for _ in range(share.workers):
             _place(free, {"CPU": share.cpus, "GPU": share.gpus})
-        _place(free, {"CPU": TRIAL})
+
+
+HEAD = {"memory": 1.0}  # without CPUs
+
+
+@pytest.mark.parametrize(
+    ("machines", "to_come", "workers", "expected"),
+    [
+        ([HEAD], [ONE_GPU] * 4, None, (4, 8, 8, 1)),
+        ([HEAD], [SMALL] * 2, None, (1, 2, 2, 0)),
+        ([HEAD, SMALL], [LARGE] * 2, None, (1, 2, 2, 0)),  # it begins with what is there
+        ([HEAD, LARGE], [LARGE] * 3, 4, (4, 16, 16, 0)),  # a machine for each
+        ([HEAD], [SMALL] * 2, 9, (9, 0.0156, 1, 0)),  # never on the head
+    ],
+)
+def test_where_a_cluster_grows_workers_are_planned_for_the_machines_to_come(
+    machines: list[dict[str, float]],
+    to_come: list[dict[str, float]],
+    workers: int | None,
+    expected: tuple[int, float, int, int],
+) -> None:
+    share = WorkerShare.of_cluster(machines, workers, to_come)
+
+    assert (share.workers, share.cpus, share.threads, share.gpus) == expected
 
 
 def test_workers_do_not_share_a_gpu() -> None:

@@ -12,6 +12,7 @@ from typing import Any, Self
 import torch
 from torch import Generator, Tensor, nn
 from torch.autograd.function import once_differentiable
+from torch.nn import functional
 
 from bv_search.heads.branches.bottleneck import (
     Bottleneck,
@@ -47,6 +48,11 @@ class _Adapter(Branch):
     def _initialise_dense(self, generator: Generator) -> None:
         layers, size, outputs = self.dense_LAC.shape
         glorot(self.dense_LAC, generator, fan_in=layers * size, fan_out=outputs)
+
+    def plain(self, hidden_LTH: Tensor, windows: Windows) -> Tensor:
+        down_LHA, bias_LA = self.stem()
+        features_LTA = functional.gelu(hidden_LTH @ down_LHA + bias_LA[:, None])
+        return (features_LTA @ self.dense_LAC).sum(dim=0)
 
     @abstractmethod
     def stem(self) -> tuple[Tensor, Tensor]:

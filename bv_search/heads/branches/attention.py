@@ -90,7 +90,7 @@ class Attention(Reader):
 
 def _of_branches(branches: Sequence[Attention], numbers: Numbers) -> Tensor:
     """read_TKX."""
-    return numbers.added_TX.view(len(numbers.added_TX), len(branches), -1)
+    return numbers.added_TX.view(numbers.added_TX.shape[0], len(branches), -1)
 
 
 def _shares(branches: Sequence[Attention], scores_TKM: Tensor, windows: Windows) -> Tensor:

@@ -46,6 +46,11 @@ class Branch(nn.Module, ABC):
         (a diverged one beside it included), beyond the rounding of a wider matmul.
         """
 
+    def plain(self, hidden_LTH: Tensor, windows: Windows) -> Tensor:
+        """out_TC by itself and while scoring, in operations that a tracer can follow."""
+        (out_TC,) = self.fused([self], hidden_LTH, windows)
+        return out_TC
+
     def drop(self, features: Tensor, windows: Windows, part: int = 0) -> Tensor:
         """What the dense layer sees of the features: all of them while scoring."""
         if self.dropout is None or windows.step is None:

@@ -15,6 +15,8 @@ def in_chunks(run: Callable[[Tensor, int], Tensor], input_TX: Tensor, activation
     Beyond one chunk nothing is kept but the outputs: backward makes each chunk's features anew. Where
     chunks end depends on the head alone, so its result is the same in every pack.
     """
+    if torch.compiler.is_compiling():  # a tracer follows no loop whose length it does not know
+        return run(input_TX, 0)
     parts = torch.split(input_TX, max(1, NUMBERS // activations))
     if len(parts) == 1:
         return run(input_TX, 0)

@@ -53,6 +53,17 @@ def read_out(hidden_LTH: Tensor, columns: Sequence[Columns]) -> list[Numbers]:
     return [Numbers(added_TX=part_TX, apart_TX=of_layer) for part_TX, of_layer in pairs]
 
 
+def read_plainly(hidden_LTH: Tensor, columns: Columns) -> Numbers:
+    """The same of some columns alone."""
+    added_LHX, tokens = columns.added_LHX, hidden_LTH.shape[1]
+    if added_LHX is None:
+        added_TX = hidden_LTH.new_zeros(tokens, 0)
+    else:
+        added_TX = hidden_LTH.transpose(0, 1).flatten(1) @ added_LHX.flatten(0, 1)
+    apart_TX = {layer: hidden_LTH[layer] @ each_HX for layer, each_HX in columns.apart_HX.items()}
+    return Numbers(added_TX=added_TX, apart_TX=apart_TX)
+
+
 def _side_by_side(parts: list[Tensor]) -> Tensor:
     return torch.cat(parts, dim=-1) if len(parts) > 1 else parts[0]
 

@@ -51,6 +51,6 @@ class FlatAdapter(Branch):
 
     def _read_out(self, features_LTA: Tensor, windows: Windows) -> Tensor:
         features_SNF = windows.pad(self.drop(features_LTA, windows).transpose(0, 1).flatten(1))
-        longest = len(features_SNF)
+        longest = features_SNF.shape[0]  # len would hold a tracer to one length
         assert longest <= self.dense_PLAC.shape[0], "a head fits the windows of its task"
         return windows.unpad(torch.bmm(features_SNF, self.dense_PLAC[:longest].flatten(1, 2)))

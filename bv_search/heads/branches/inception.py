@@ -61,9 +61,10 @@ class _Block(nn.Module):
         self.pooled = Convolution(inputs, channels, 1)
 
     def forward(self, x_1FP: Tensor, strip: Strip, shortened: int) -> Tensor:
-        largest = functional.max_pool1d(
-            strip.clear(x_1FP, stride=shortened, value=float("-inf")), 3, stride=self._stride, padding=1
-        )
+        cleared_1FP = strip.clear(x_1FP, stride=shortened, value=float("-inf"))
+        largest = functional.max_pool2d(  # as max_pool1d, which no tracer follows at every length
+            cleared_1FP[:, :, None], (1, 3), stride=(1, self._stride), padding=(0, 1)
+        )[:, :, 0]
         found = [
             self.one(x_1FP),
             self.three(strip.clear(self.to_three(x_1FP).relu(), stride=shortened)),

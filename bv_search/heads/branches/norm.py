@@ -35,14 +35,14 @@ class BatchNorm(nn.Module):
 
     def forward(self, x: Tensor, step: int | None) -> Tensor:
         """x_TF, or x_TFW with places along the width that count like tokens."""
-        alone = x.numel() == x.shape[1]  # a single value is its own mean: only the running ones are of use
         return functional.batch_norm(
             x,
             self.mean_F,
             self.variance_F,
             self.scale_F,
             self.shift_F,
-            training=step is not None and not alone,
+            # a single value is its own mean: only the running ones are of use
+            training=step is not None and x.numel() > x.shape[1],
             momentum=1.0 / ((step or 0) + 1),
             eps=EPSILON,
         )

@@ -25,7 +25,7 @@ from bv_search.heads.branches.bottleneck import (
 )
 from bv_search.heads.branches.branch import glorot
 from bv_search.heads.branches.dense import Dense, Masks
-from bv_search.heads.branches.mix import Mixes, apply_mixes, stack_mixes
+from bv_search.heads.branches.mix import Mixes, apply_mixes, mix_layers, stack_mixes
 from bv_search.heads.branches.product import product, wide_dtype
 from bv_search.heads.branches.windows import Windows
 
@@ -41,6 +41,10 @@ class PooledAdapter(AdaptedMix):
         super().initialise(generator)
         size, outputs = self.dense_AC.shape
         glorot(self.dense_AC, generator, fan_in=size, fan_out=outputs)
+
+    def plain(self, hidden_LTH: Tensor, windows: Windows) -> Tensor:
+        (pooled_TH,) = mix_layers([self.mix], hidden_LTH)
+        return self.adapt(pooled_TH) @ self.dense_AC
 
     def kept(self, tokens: int) -> int:
         return tokens * len(self.bias_A) * (2 if self.dropout else 1)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bv_search.heads.branches.bottleneck import in_order
 from bv_search.heads.branches.branch import Branch
-from bv_search.heads.branches.columns import Columns, Numbers, read_out
+from bv_search.heads.branches.columns import Columns, Numbers, read_out, read_plainly
 from bv_search.heads.branches.windows import Windows
 
 
@@ -46,6 +46,11 @@ class Reader(Branch):
         cls, branches: Sequence[Self], numbers: Numbers, hidden_LTH: Tensor, windows: Windows, step: int
     ) -> list[Tensor]:
         """The same where all drop some at this step, each of its own: that takes the features themselves."""
+
+    def plain(self, hidden_LTH: Tensor, windows: Windows) -> Tensor:
+        numbers = read_plainly(hidden_LTH, self.columns([self], dropping=False))
+        (out_TC,) = self.answers([self], numbers, hidden_LTH, windows)
+        return out_TC
 
     @classmethod
     def fused(cls, branches: Sequence[Self], hidden_LTH: Tensor, windows: Windows) -> list[Tensor]:

@@ -1,8 +1,9 @@
 """How ordinary Tune trials train in packs: they wait while their heads do.
 
-A trial that reports `parked` is paused, which frees its process, and its head waits in the dispatcher. When
+A trial is paused from its beginning, so it needs no process, and its head waits in the dispatcher. When
 nothing else can happen, heads that wait go to the scan workers, in a round. Their trials are woken to report
 their scores, and whether they go on: that was decided, and written down, when the last of them came back.
+Those that go on are paused again.
 Nothing is sent on a timer: the pulse below only lets Tune's loop rest.
 """
 
@@ -14,7 +15,7 @@ from ray.tune.schedulers import FIFOScheduler, TrialScheduler
 
 from bv_search.tune.dispatcher import Dispatcher
 from bv_search.tune.packing import GOES_ON, TRIAL, News
-from bv_search.tune.ray.trainable import NEWS, PARKED
+from bv_search.tune.ray.trainable import NEWS
 
 PROCESSES = 1  # trials that hold a process at a time: one serves a hundred in a second, and starts in one
 PULSE_SECONDS = 0.5  # Tune's loop does not rest where no trial runs: it would take a core from the heads
@@ -62,25 +63,40 @@ class RayScheduler(FIFOScheduler):
         super().__init__()
         self._dispatcher = dispatcher
         self._trials = trials
+        self._paused: dict[str, Trial] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Tune pickles what it is given, to restore it later; a run resumes from its journal instead."""
         return {}
 
+    def on_trial_add(self, tune_controller: Any, trial: Trial) -> None:
+        """Tune takes it as it is after this: paused, it waits for no process."""
+        trial.set_status(Trial.PAUSED)
+        self._park(trial)
+
     def on_trial_result(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> str:
         name = trial.config[TRIAL]
-        if PARKED not in result:
-            self._trials.news.pop(name, None)
-            return str(TrialScheduler.CONTINUE if result[GOES_ON] else TrialScheduler.STOP)
-        self._trials.parked.add(name)
-        if name not in self._trials.news:
-            self._dispatcher.park(name, trial.config)
+        self._trials.news.pop(name, None)
+        self._dispatcher.heard_of(name)
+        if not result[GOES_ON]:
+            return str(TrialScheduler.STOP)
         # heads live in the run folder, so there is nothing in the process to save
         tune_controller.pause_trial(trial, should_checkpoint=False)
+        self._park(trial)
         return str(TrialScheduler.NOOP)
 
+    def _park(self, trial: Trial) -> None:
+        name = trial.config[TRIAL]
+        self._trials.parked.add(name)
+        self._paused[name] = trial
+        if name not in self._trials.news:
+            self._dispatcher.park(name, trial.config)
+
     def on_trial_complete(self, tune_controller: Any, trial: Trial, result: dict[str, Any]) -> None:
+        """Tune keeps its trials to the end, with forty kilobytes of means of all that they reported."""
         self._trials.news.pop(trial.config[TRIAL], None)
+        trial.run_metadata.metric_analysis.clear()
+        trial.run_metadata.metric_n_steps.clear()
 
     def on_trial_error(self, tune_controller: Any, trial: Trial) -> None:
         """Its process died: its head goes on in another one, where it can."""
@@ -92,6 +108,7 @@ class RayScheduler(FIFOScheduler):
     def on_trial_remove(self, tune_controller: Any, trial: Trial) -> None:
         """Ended while it was parked: by a time budget or from the keyboard."""
         self._trials.news.pop(trial.config[TRIAL], None)
+        self._paused.pop(trial.config[TRIAL], None)
         self._dispatcher.leave(trial.config[TRIAL])
 
     def choose_trial_to_run(self, tune_controller: Any) -> Trial | None:
@@ -100,16 +117,15 @@ class RayScheduler(FIFOScheduler):
         self._dispatcher.dispatch(all_are_in=is_still)
         if is_still:
             self._trials.news |= self._dispatcher.collect(wait=PULSE_SECONDS)
-        return self._wake(tune_controller)
+        return self._wake()
 
-    def _wake(self, tune_controller: Any) -> Trial | None:
+    def _wake(self) -> Trial | None:
         if self._trials.moving >= PROCESSES:
             return None
-        paused = {t.config[TRIAL]: t for t in tune_controller.get_live_trials() if t.status == Trial.PAUSED}
-        name = next((name for name in self._trials.news if name in paused), None)
+        name = next((name for name in self._trials.news if name in self._paused), None)
         if name is None:
             return None
-        trial = paused[name]
+        trial = self._paused.pop(name)
         trial.set_config({**trial.config, NEWS: self._trials.news[name]})
         self._trials.parked.discard(name)
         return trial

@@ -8,7 +8,6 @@ from ray.tune.search import Searcher as TuneSearcher
 
 from bv_search.tune.packing import FAILURE, TRIAL
 from bv_search.tune.ray.scheduler import LiveTrials
-from bv_search.tune.ray.trainable import PARKED
 from bv_search.tune.recorder import Recorder
 from bv_search.tune.searchers import Searcher
 from bv_search.tune.space import Config
@@ -21,8 +20,7 @@ class RaySearcher(TuneSearcher):
     """What Tune asks for the next trial.
 
     It hands out configs while there is room for them: resumed trials, then rungs of the ladder that are
-    trained, then the space's starting points, then the searcher's own. Results of parked trials never reach
-    the searcher.
+    trained, then the space's starting points, then the searcher's own.
     """
 
     def __init__(
@@ -63,8 +61,7 @@ class RaySearcher(TuneSearcher):
         return {TRIAL: suggestion.trial, **suggestion.config}
 
     def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
-        if PARKED not in result:
-            self._scores[self._begun[trial_id].trial] = result["score"]
+        self._scores[self._begun[trial_id].trial] = result["score"]
 
     def on_trial_complete(
         self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False

@@ -7,6 +7,7 @@ from typing import Any
 
 from ray import tune
 
+from bv_search.autoscaler import HEAD
 from bv_search.tune.budget import Budget
 from bv_search.tune.packing import TRIAL
 from bv_search.tune.ray.scheduler import RayScheduler
@@ -14,8 +15,9 @@ from bv_search.tune.ray.searcher import RaySearcher
 from bv_search.tune.ray.trainable import ThinTrial
 
 TUNE_SETTINGS = {
-    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # parked trials report no score
+    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # trials that failed report no score
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # the journal and MLflow log
+    "TUNE_GLOBAL_CHECKPOINT_S": "1e9",  # nobody reads the state that Tune would write again and again
     "TUNE_DISABLE_SIGINT_HANDLER": "1",  # an interrupt is the command's to answer
     "TUNE_MAX_PENDING_TRIALS_PG": "8",  # the searcher admits trials, not Tune
     "RAY_AIR_NEW_OUTPUT": "0",
@@ -45,7 +47,8 @@ def run_trials(budget: Budget, searcher: RaySearcher, scheduler: RayScheduler, s
     os.environ.update(TUNE_SETTINGS)
     # a trial's process that dies costs nothing: Ray would tell of it with a traceback
     logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
-    trainable = tune.with_resources(ThinTrial, tune.PlacementGroupFactory([{"CPU": 0.01}]))
+    # on the head, which needs no room for them, and is there as long as the cluster is
+    trainable = tune.with_resources(ThinTrial, tune.PlacementGroupFactory([{HEAD: 0.001}]))
     tuner = tune.Tuner(
         trainable,
         tune_config=tune.TuneConfig(

@@ -1,7 +1,7 @@
 """Trials are woken with news of their heads."""
 
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 from ray.tune.experiment import Trial
 from ray.tune.schedulers import TrialScheduler
@@ -24,11 +24,27 @@ class Dispatcher:
     def dispatch(self, *, all_are_in: bool) -> None:
         """Nothing waits."""
 
+    def park(self, trial: str, config: dict[str, Any]) -> None:
+        """It waits for good."""
 
-def paused(name: str) -> Any:
-    trial = SimpleNamespace(config={TRIAL: name}, status=Trial.PAUSED)
-    trial.set_config = lambda config: setattr(trial, "config", config)
-    return trial
+    def heard_of(self, trial: str) -> None: ...
+
+
+class TuneTrial:
+    def __init__(self, name: str) -> None:
+        self.config: dict[str, Any] = {TRIAL: name}
+        self.status = Trial.PENDING
+        self.run_metadata = SimpleNamespace(metric_analysis={"score": {}}, metric_n_steps={"score": {}})
+
+    def set_config(self, config: dict[str, Any]) -> None:
+        self.config = config
+
+    def set_status(self, status: str) -> None:
+        self.status = status
+
+
+def pause(trial: TuneTrial, *, should_checkpoint: bool) -> None:
+    trial.status = Trial.PAUSED
 
 
 def news_of(score: float, *, goes_on: bool, done: bool = False) -> dict[str, Any]:
@@ -37,22 +53,27 @@ def news_of(score: float, *, goes_on: bool, done: bool = False) -> dict[str, Any
 
 def wake_all(news: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """What trials were woken with, and those that Tune lets go on."""
-    parked = {name: paused(name) for name in news}
-    controller: Any = SimpleNamespace(get_live_trials=lambda: list(parked.values()))
+    controller: Any = SimpleNamespace(pause_trial=pause)
     dispatcher: Any = Dispatcher(news)
-    trials = LiveTrials(capacity=4, live=set(news), parked=set(news), exhausted=True)
+    trials = LiveTrials(capacity=4, live=set(news), exhausted=True)
     scheduler = RayScheduler(dispatcher=dispatcher, trials=trials)
+    for name in news:
+        scheduler.on_trial_add(controller, trial := cast("Trial", TuneTrial(name)))
+        assert trial.status == Trial.PAUSED, "it needs no process"
     woken, going = {}, []
     while trial := scheduler.choose_trial_to_run(controller):
         name = trial.config[TRIAL]
         woken[name] = trial.config[NEWS]
         if woken[name]["done"]:
             scheduler.on_trial_complete(controller, trial, woken[name])
+            assert not trial.run_metadata.metric_n_steps, "there may be ten thousand"
             trials.live.discard(name)
             continue
         said = scheduler.on_trial_result(controller, trial, woken[name])
-        going += [name] if said == TrialScheduler.CONTINUE else []
-        trials.parked.add(name)
+        if said == TrialScheduler.NOOP:
+            going.append(name)
+        else:
+            trials.live.discard(name)
     assert not trials.news, "all is told once"
     return woken, going
 

@@ -18,7 +18,9 @@ from bv_search.tune.ray.workers import RayWorkers
 from bv_search.tune.workers import Call, WorkerInput, WorkerShare
 
 with ray_session():
-    inputs = WorkerInput(store=sys.argv[1], source="store", memory=None, folds=1)
+    inputs = WorkerInput(
+        store=sys.argv[1], source="store", memory=None, cache=None, folds=1, precision="float32"
+    )
     share = WorkerShare(workers=1, cpus=0.5, threads=1, gpus=0)
     with RayWorkers(inputs, share, tell=lambda text: None) as workers:
         for size in (30_000_000, 4):

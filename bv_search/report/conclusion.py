@@ -1,0 +1,66 @@
+"""The verdict of a run, in one sentence: no more than the intervals allow."""
+
+from bv_search.model.standings import BEST, ENSEMBLE, Standing
+from bv_search.report.facts import Facts
+from bv_search.report.formatting import percent
+from bv_search.scan.ladder import ENCODER
+from bv_search.tasks.evaluation import TIE
+
+
+def conclude(facts: Facts) -> str:
+    """Whether searching was worth its while, by how much, and with what size."""
+    best = facts.standing(BEST)
+    assert best is not None, "a run with a finished head has a best one"
+    sentence = f"{_opening(facts, best)} best head scores {best.score:.3f}{_size(best)}"
+    beside = [*_beside_ladder(facts, best), *_beside_encoder(facts, best)]
+    return f"{sentence}{''.join(f', {text}' for text in beside)}{_ensemble(facts)}."
+
+
+def _opening(facts: Facts, best: Standing) -> str:
+    if facts.compared.highest is None:
+        return "The"
+    if is_gain(facts, best):
+        return "A gain: the"
+    alone = is_gain(facts, facts.standing(ENSEMBLE))
+    return "A gain of the ensemble alone: the" if alone else "No gain: the"
+
+
+def is_gain(facts: Facts, standing: Standing | None) -> bool:
+    """Over the best of the ladder."""
+    gain = None if standing is None else facts.compared.gain(standing.evaluation)
+    return gain is not None and gain.delta.low > 0
+
+
+def _size(best: Standing) -> str:
+    return "" if best.percent is None else f" with {percent(best.percent)} of the encoder's parameters"
+
+
+def _beside_ladder(facts: Facts, best: Standing) -> list[str]:
+    highest = facts.compared.highest
+    gain = facts.compared.gain(best.evaluation)
+    if highest is None or gain is None:
+        return []
+    if highest.trial is not None and highest.trial == best.trial:
+        return ["and is what needs no search: a rung of the ladder"]
+    name = f"the {highest.title} ({highest.score:.3f})"
+    last = "" if highest.role == ENCODER else ", the best without a search"
+    return [f"{gain.delta.beside(name)}{last}"]
+
+
+def _beside_encoder(facts: Facts, best: Standing) -> list[str]:
+    encoder, highest = facts.standing(ENCODER), facts.compared.highest
+    if encoder is None or best.delta is None or highest is encoder:
+        return []
+    return [f"and {best.delta.beside(f'the encoder ({encoder.score:.3f})')}"]
+
+
+def _ensemble(facts: Facts) -> str:
+    ensemble = facts.standing(ENSEMBLE)
+    if ensemble is None or ensemble.below is None:
+        return ""
+    gain = facts.compared.gain(ensemble.evaluation)
+    text = f"; the ensemble scores {ensemble.score:.3f}, {ensemble.below.delta.beside('the best head')}"
+    if gain is None or gain.delta.word == ensemble.below.delta.word:
+        return text
+    link = "but" if TIE in (gain.delta.word, ensemble.below.delta.word) else "and"
+    return f"{text} {link} {gain.delta.beside(f'the {gain.over.title}')}"
