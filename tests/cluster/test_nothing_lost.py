@@ -117,7 +117,7 @@ def cases() -> Iterator[Any]:
             yield pytest.param(kind, number, id=f"{kind}-{number}")
 
 
-@pytest.mark.parametrize(("kind", "number"), cases())
+@pytest.mark.parametrize(("kind", "number"), list(cases()))
 def test_a_search_ends_as_if_nothing_had_happened(
     up: Cluster, undisturbed: dict[str, Any], kind: str, number: int
 ) -> None:
@@ -141,7 +141,7 @@ def test_a_search_ends_as_if_nothing_had_happened(
     print_line(f"{name}: {seconds:.0f} s, {undisturbed['seconds']:.0f} s in peace")
 
 
-@pytest.mark.parametrize(("kind", "number"), cases())
+@pytest.mark.parametrize(("kind", "number"), list(cases()))
 def test_an_extraction_has_the_bytes_of_an_unbroken_one(
     up: Cluster, undisturbed: dict[str, Any], kind: str, number: int
 ) -> None:

@@ -58,7 +58,7 @@ def none_is_left(cluster: Cluster) -> bool:
 def test_a_search_has_all_nodes_and_leaves_none_behind(cluster: Cluster) -> None:
     done = cluster.head.run(sbatch(cluster, tune("first", 4)), folder="/shared")
     run = Run.open(cluster.shared / "runs/first")
-    assert run.has_ended(), done.stdout + done.stderr
+    assert run.has_ended, done.stdout + done.stderr
     assert none_is_left(cluster), cluster.of_ray()
 
 
@@ -80,6 +80,6 @@ def test_time_that_is_up_ends_it_with_its_work_kept(cluster: Cluster, tmp_path: 
     cluster.head.run("kill -TERM $(pgrep --full '^bash .*slurm.sbatch')")
     assert process.wait(timeout=120) == 143, (tmp_path / "log").read_text()
     run = Run.open(cluster.shared / "runs/long")
-    assert not run.has_ended()
+    assert not run.has_ended
     assert run.finished_trials() or run.events()
     assert none_is_left(cluster)
