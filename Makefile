@@ -1,6 +1,7 @@
 # make demo   from nothing to a report on generated data
 # make check  formatter, linter, types, import contract, and the tests without Ray: three minutes on two cores
 # make test   the same with all tests
+# make cluster   as root: three hosts out of namespaces, and on them every command of docs/cluster.md
 # make docs   the pages of docs/ as a site, into site/
 VENV ?= .venv
 BIN := $(VENV)/bin
@@ -9,7 +10,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-compile --constraint constr
 # on all cores, where pip takes one; a few modules are for a newer Python
 COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
-.PHONY: demo check test lint slow docs clean
+.PHONY: demo check test lint slow cluster docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m bv_search.tune --space adapters
@@ -30,6 +31,9 @@ lint: $(VENV)/.dev
 
 slow: $(VENV)/.dev
 	$(BIN)/python -m pytest --slow
+
+cluster: $(VENV)/.dev
+	$(BIN)/python -m pytest --cluster --slow tests/cluster
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m mkdocs build

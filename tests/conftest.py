@@ -68,6 +68,7 @@ LONG = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--slow", action="store_true", help="also run the tests marked slow")
+    parser.addoption("--cluster", action="store_true", help="also run the tests on three hosts, as root")
     parser.addoption("--quick", action="store_true", help="leave out the tests of RAY and LONG")
 
 

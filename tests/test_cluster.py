@@ -1,6 +1,9 @@
 """The cluster files, by Ray's own schema; no machine is started."""
 
+import json
+import shlex
 import socket
+import subprocess
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -10,12 +13,15 @@ import pytest
 import yaml
 
 from bv_search import ping as ping_module
+from bv_search.__main__ import find_command
 from bv_search.cluster import SETTINGS, ray_session
-from bv_search.command import CALM_THREADS
+from bv_search.command import CALM_THREADS, build_parser
 from bv_search.errors import UserError
 
 CLUSTER = Path(__file__).resolve().parents[1] / "cluster"
 FILES = sorted(CLUSTER.glob("*.yaml"))
+KUBERAY = Path(__file__).with_name("cluster") / "kuberay-1.7.0.json"
+HEAD, WORKER = "bv-search-head", "bv-search-worker"
 
 
 @pytest.fixture(params=FILES, ids=lambda file: file.name)
@@ -25,8 +31,8 @@ def config(request: pytest.FixtureRequest) -> dict[str, Any]:
     return read
 
 
-def test_there_is_a_cluster_with_gpus_and_one_without() -> None:
-    assert [file.name for file in FILES] == ["cpu.yaml", "gpu.yaml"]
+def test_there_are_files_for_clouds_and_for_own_machines() -> None:
+    assert [file.name for file in FILES] == ["cpu.yaml", "gcp.yaml", "gpu.yaml"]
 
 
 def test_ray_takes_it(config: dict[str, Any]) -> None:
@@ -47,24 +53,6 @@ def test_there_are_machines_to_work_on_before_a_command_asks(config: dict[str, A
     assert sum(each["min_workers"] for each in types.values()) >= 1
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
-def test_a_job_goes_through_the_forwarded_port_with_the_token_and_its_run_is_kept(file: Path) -> None:
-    text = file.read_text(encoding="utf-8")
-    said = [line.removeprefix("#").strip() for line in text.splitlines() if line.startswith("#   ")]
-    commands = [line.split("  ")[0] for line in said]
-    wanted = [
-        "export RAY_AUTH_MODE=token",
-        f"ray up cluster/{file.name}",
-        f"ray dashboard cluster/{file.name}",
-    ]
-    assert [line for line in commands if line in wanted] == wanted
-    (job,) = (line for line in commands if "bv-search tune" in line)
-    assert job.startswith("ray job submit -- ")
-    assert "--runs /" in job, "or the run is lost with the job's own folder"
-    if file.name == "gpu.yaml":
-        assert f"    {job}\n" in (CLUSTER.parent / "docs" / "cluster.md").read_text(encoding="utf-8")
-
-
 def test_images_are_of_the_ray_that_is_tested(config: dict[str, Any]) -> None:
     images = [value for key, value in config["docker"].items() if key.endswith("image")]
     assert images
@@ -72,6 +60,51 @@ def test_images_are_of_the_ray_that_is_tested(config: dict[str, Any]) -> None:
         name, tag = image.split(":")
         assert name == "rayproject/ray"
         assert tag.startswith(f"{version('ray')}-py311-")
+
+
+@pytest.mark.parametrize("kind", ["RayCluster", "RayJob"])
+def test_kuberay_takes_it(kind: str) -> None:
+    """By the parts of its published schemas that are used: what stands there and not here is an error."""
+    import jsonschema
+
+    schema = json.loads(KUBERAY.read_text(encoding="utf-8"))[kind]
+    manifest = yaml.safe_load((CLUSTER / "kubernetes" / f"{kind.lower()}.yaml").read_text(encoding="utf-8"))
+    jsonschema.validate(manifest, schema)
+    assert (manifest["apiVersion"], manifest["kind"]) == ("ray.io/v1", kind)
+    spec = manifest["spec"].get("rayClusterSpec", manifest["spec"])
+    assert spec["authOptions"] == {"mode": "token"}
+    assert spec["rayVersion"] == version("ray")
+    if "entrypoint" in manifest["spec"]:
+        words = shlex.split(manifest["spec"]["entrypoint"])
+        build_parser(find_command(words[1])).parse_args(words[2:])
+    broken = json.loads(json.dumps(manifest).replace('"mountPath"', '"mountpath"'))
+    with pytest.raises(jsonschema.ValidationError, match="mountpath"):
+        jsonschema.validate(broken, schema)
+
+
+def test_kubernetes_gets_an_image_of_the_ray_that_is_tested() -> None:
+    text = (CLUSTER / "kubernetes" / "Dockerfile").read_text(encoding="utf-8")
+    assert f"FROM rayproject/ray:{version('ray')}-py311-gpu\n" in text
+
+
+def test_slurm_takes_it() -> None:
+    subprocess.run(["bash", "-n", str(CLUSTER / "slurm.sbatch")], check=True)
+    done = subprocess.run(
+        ["bash", str(CLUSTER / "slurm.sbatch")], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), "no command: one line says so"
+
+
+def test_nobody_else_may_come_in(config: dict[str, Any]) -> None:
+    """No port for everybody, and no role that can do more than its machine's work."""
+    if config["provider"]["type"] != "aws":
+        return
+    assert config["provider"]["security_group"] == {"GroupName": "bv-search"}
+    roles = {
+        name: each["node_config"]["IamInstanceProfile"]["Name"]
+        for name, each in config["available_node_types"].items()
+    }
+    assert roles == {"head": HEAD, "gpu": WORKER, "gpu-spot": WORKER}
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere", "http://127.0.0.1:8265", "127.0.0.1:99999"])
@@ -110,9 +143,14 @@ def test_every_machine_gets_the_project_the_token_and_the_settings_of_a_session_
 ) -> None:
     assert config["file_mounts"]["/home/ray/bv_search"] == "."
     assert "constraints.txt" in config["setup_commands"][0]
+    assert "cluster" in config["setup_commands"][0], (
+        "jobs are taken by a part of Ray that not all images have"
+    )
     for commands in (config["head_start_ray_commands"], config["worker_start_ray_commands"]):
         (start,) = (command for command in commands if "ray start" in command)
         said = dict(word.split("=") for word in start.partition(";")[0].split()[1:])
         assert said.pop("RAY_AUTH_MODE") == "token"
+        if config["provider"]["type"] == "local" and "--head" in start:
+            assert said.pop("RAY_enable_autoscaler_v2") == "0"
         assert said == {name: SETTINGS[name] for name in (*CALM_THREADS, "RAY_memory_monitor_refresh_ms")}
         assert start.partition("; ")[2].startswith("ray start")

@@ -16,7 +16,7 @@ from bv_search.finetune.riders import Rider, Riders, RideSetting
 from bv_search.finetune.saved_heads import SavedHeads
 from bv_search.finetune.scoring import SETTLED, SharedReading, labels_of_windows, settle
 from bv_search.finetune.stage_folder import SavedStage
-from bv_search.finetune.stage_heads import Judged, StageHeads, write_heads
+from bv_search.finetune.stage_heads import JudgedHead, StageHeads, write_heads
 from bv_search.heads.config import HeadShape, check_fit
 from bv_search.heads.head import count_parameters
 from bv_search.precision import FLOAT32, dtype_of
@@ -110,7 +110,7 @@ class Crew:
         heads = [rider.head for rider in standing]
         return SharedReading(encoder, windows, heads, channels=self.channels, shape=self.shape)
 
-    def write(self, saved: SavedStage, judged: Sequence[Judged], riders: Riders) -> SavedHeads:
+    def write(self, saved: SavedStage, judged: Sequence[JudgedHead], riders: Riders) -> SavedHeads:
         found = StageHeads(
             ride=self.ride,
             configs=self.heads,

@@ -27,7 +27,7 @@ from bv_search.tasks.row import Role
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class JudgedHead:
     """A head at a stage, and what it is worth there; None where its answers are no numbers."""
 
     rider: Rider
@@ -35,9 +35,9 @@ class Judged:
     report: Verdict | None
 
 
-def judged(riders: Sequence[Rider], verdicts: Mapping[Role, Sequence[Verdict | None]]) -> list[Judged]:
+def judged(riders: Sequence[Rider], verdicts: Mapping[Role, Sequence[Verdict | None]]) -> list[JudgedHead]:
     both = zip(riders, verdicts[Role.SELECT], verdicts[Role.REPORT], strict=True) if riders else ()
-    return [Judged(rider=rider, select=select, report=report) for rider, select, report in both]
+    return [JudgedHead(rider=rider, select=select, report=report) for rider, select, report in both]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class StageHeads:
 
     ride: Ride
     configs: Sequence[TrialConfig]  # of all that rode along
-    judged: Sequence[Judged]
+    judged: Sequence[JudgedHead]
     lost: Sequence[Diverged]
     ids: Mapping[Role, list[str]]  # of the windows that they were judged by
     seconds: Mapping[str, float]
@@ -102,7 +102,7 @@ def _suggested(configs: Sequence[TrialConfig]) -> list[Event]:
     ]
 
 
-def _ended(run: Run, judged: Judged, found: StageHeads, stage: Stage, place: Path) -> list[Event]:
+def _ended(run: Run, judged: JudgedHead, found: StageHeads, stage: Stage, place: Path) -> list[Event]:
     rider, select, report = judged.rider, judged.select, judged.report
     if select is None or report is None:
         lost = Diverged(trial=rider.trial, position=rider.position, what="answers")

@@ -37,7 +37,7 @@ from bv_search.finetune.saved_heads import find_heads
 from bv_search.finetune.saved_training import SavedTraining, TrainingFolder, TrainingState
 from bv_search.finetune.scoring import OwnReading
 from bv_search.finetune.stage_folder import SavedStage, StageSettings, find_kept, read_stages, stages_locked
-from bv_search.finetune.stage_heads import Judged, judged
+from bv_search.finetune.stage_heads import JudgedHead, judged
 from bv_search.precision import BFLOAT16, PrecisionChoice, choose_precision
 from bv_search.scan.judge import Verdict
 from bv_search.store.doubts import HELD
@@ -249,7 +249,7 @@ class _Trainer:
 
     def _score(
         self, draft: Stage, step: Step, riders: Riders | None
-    ) -> Generator[Progressed, None, tuple[Stage, list[Judged]]]:
+    ) -> Generator[Progressed, None, tuple[Stage, list[JudgedHead]]]:
         """What stands at a step: the encoder by itself, and in the same pass the heads that ride along."""
         windows = self._material.windows
         encoder = wrap(

@@ -20,6 +20,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PAGES = sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("docs/*.md")])
 STAND_INS = {"F": "0.3"}  # a page says what it stands for, where it is any of several
 VERB = re.compile(r"bv-search [a-z]+")
+DOORS = ("bv-search", "ray job", "sbatch")
 
 
 def commands() -> Iterator[tuple[str, str]]:
@@ -28,7 +29,7 @@ def commands() -> Iterator[tuple[str, str]]:
         text = page.read_text(encoding="utf-8").replace("\\\n", " ")
         for line in re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE):
             for part in line.split("&&"):
-                if (found := VERB.search(part)) and part.strip().startswith(("bv-search", "ray job")):
+                if (found := VERB.search(part)) and part.strip().startswith(DOORS):
                     yield page.name, part[found.start() :]
 
 
