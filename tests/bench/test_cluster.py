@@ -151,12 +151,13 @@ def test_real_searches_on_three_machines_take_what_was_simulated(
     cluster: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from bv_search.bench.driver import small_store
+    from bv_search.tune import search as search_module
     from bv_search.tune.config import TuneConfig
     from bv_search.tune.ray import workers as workers_module
-    from bv_search.tune.search import run as search
     from tests.bench import paced
 
     monkeypatch.setattr(workers_module, "ScanWorker", paced.PacedWorker)
+    monkeypatch.setattr(search_module, "_register", lambda *_: None)  # made-up heads answer nothing
     store = small_store(tmp_path / "store")
     split = {role: sum(each.windows for each in store.splits(role)) for role in ("train", "select", "report")}
     work = replace(paced.WORK, windows=split["train"], select=split["select"], report=split["report"])
@@ -175,7 +176,7 @@ def test_real_searches_on_three_machines_take_what_was_simulated(
             precision="float32",
             runs=tmp_path / f"runs-{workers}",
         )
-        seconds = search(config, Progress(quiet=True)).seconds()
+        seconds = search_module.run(config, Progress(quiet=True)).seconds()
         real = seconds["total"] - seconds["start"] - seconds["register"]
         simulated = simulate(work, rates, workers=workers, trials=48, pack=8)
         said = f"{workers} workers: {real:.1f} s, simulated {simulated.seconds:.1f} s"
