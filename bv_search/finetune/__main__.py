@@ -60,6 +60,20 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=PRECISIONS,
         help="of matrix products (default: 16 bits where the machine is faster at them)",
     )
+    memory = parser.add_argument_group("where memory is short")
+    memory.add_argument(
+        "--accumulate",
+        type=positive_int,
+        default=FinetuneConfig.accumulate,
+        metavar="N",
+        help="read the windows of a step in N parts, one after another, and add their gradients up "
+        "(default: %(default)s)",
+    )
+    memory.add_argument(
+        "--checkpointing",
+        action="store_true",
+        help="compute activations again for the gradients rather than keep them: the same stages, later",
+    )
     riding = parser.add_argument_group("heads that ride along")
     riding.add_argument(
         "--heads",
@@ -101,6 +115,8 @@ def run_command(args: Namespace, progress: Progress) -> Result:
         batch=args.batch,
         device=args.device,
         precision=args.precision,
+        accumulate=args.accumulate,
+        checkpointing=args.checkpointing,
         heads=args.heads,
         trials=args.trials,
         until_heads_plateau=args.until_heads_plateau,

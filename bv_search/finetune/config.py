@@ -29,6 +29,8 @@ class FinetuneConfig:
     batch: int = 8  # windows per step
     device: str = AUTO
     precision: str = AUTO  # of matrix products; auto: as the folder's stages have it, else the faster one
+    accumulate: int = 1  # parts that a worker reads its windows of a step in, to need less memory
+    checkpointing: bool = False  # activations are computed again for the gradients: less memory, more time
     heads: str | Mapping[str, Any] | None = None  # a search space, of whose heads some ride along
     trials: int | None = None  # heads that ride; None: a list's points, else RIDING
     until_heads_plateau: int | None = None  # stages in a row without a better best head that end it
@@ -37,6 +39,11 @@ class FinetuneConfig:
     def marks(self) -> tuple[float, ...]:
         """The fractions in the order of training, each once, as their folders spell them."""
         return tuple(sorted({float(stage_name(fraction)) for fraction in self.fractions}))
+
+    @property
+    def parts(self) -> int:
+        """That a step is read in."""
+        return self.accumulate
 
     def __post_init__(self) -> None:
         if not self.fractions:
@@ -54,9 +61,20 @@ class FinetuneConfig:
             raise UnknownName("precision", self.precision, PRECISIONS)
         if self.batch < 1:
             raise UserError("the batch is wrong", expected="at least 1 window", found=self.batch)
+        self._check_parts()
         self._check_ride()
         if self.seed < 0:
             raise UserError("the seed is wrong", expected="a whole number from 0 on", found=self.seed)
+
+    def _check_parts(self) -> None:
+        if self.accumulate < 1:
+            raise UserError("--accumulate is wrong", expected="a whole number above 0", found=self.accumulate)
+        if self.parts > self.batch:
+            raise UserError(
+                "a step has fewer windows than parts",
+                expected=f"--accumulate up to --batch, {self.batch}",
+                found=self.parts,
+            )
 
     def _check_ride(self) -> None:
         for option, value in (("trials", self.trials), ("until_heads_plateau", self.until_heads_plateau)):

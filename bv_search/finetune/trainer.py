@@ -107,6 +107,7 @@ def _settings_of(
         learning_rate=config.learning_rate,
         batch=config.batch,
         precision=config.precision,
+        parts=config.parts,
     )
 
 
@@ -318,6 +319,8 @@ class _Trainer:
             batch=self.config.batch,
             seed=self.config.seed,
             precision=self.config.precision,
+            accumulate=self.config.accumulate,
+            checkpointing=self.config.checkpointing,
         )
 
     def _draft(self, fraction: float, *, steps: int = 0, seconds: float = 0.0, rows: int = 0) -> Stage:
@@ -329,6 +332,7 @@ class _Trainer:
             learning_rate=self.config.learning_rate,
             batch=self.config.batch,
             precision=self.config.precision,
+            parts=self.config.parts,
             steps=steps,
             rows=rows,
             data=self.dataset.digest,
