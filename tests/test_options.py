@@ -7,8 +7,8 @@ from bv_search.command import build_parser
 
 COMMON = {"--help", "--json", "--quiet"}
 OPTIONS = {
-    "finetune": "--accumulate --batch --checkpointing --data --device --encoder --fractions --heads "
-    "--learning-rate --out --precision --seed --task --trials --until-heads-plateau",
+    "finetune": "--accumulate --batch --checkpointing --data --device --dry-run --encoder --fractions "
+    "--heads --learning-rate --out --precision --seed --task --trials --until-heads-plateau --workers",
     "extract": "--batch-tokens --block-bytes --data --dtype --encoder --format --layers --out --precision "
     "--repair --seed --task --threads --tokens --workers",
     "tune": "--cache --data --data-fraction --dry-run --finalists --folds --generation --max-parameters "

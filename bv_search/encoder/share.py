@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -38,6 +39,16 @@ class Share:
             if len(cut[number])
         ]
         return parts or [Part(number=first, windows=chosen[:1], weight=0.0)]
+
+    def tell(self, news: object) -> None:
+        """All other workers, of whom each has to `hear`."""
+        if self.workers > 1:
+            distributed.broadcast_object_list([news], src=0, device=torch.device("cpu"))
+
+    def hear(self) -> Any:
+        heard = [None]
+        distributed.broadcast_object_list(heard, src=0, device=torch.device("cpu"))
+        return heard[0]
 
     def add_up(self, tensors: Sequence[Tensor]) -> None:
         """Over all workers, in place."""

@@ -14,6 +14,8 @@ EXAMPLES = """
   bv-search finetune --task squad2-span --encoder ./my-encoder --fractions 0.3,1,2 --data squad/ --out stages/
   bv-search finetune --task ./my-task.yaml --encoder ./my-encoder --fractions 0 --data rows/ --out stages/mine
   bv-search finetune --task mrpc --encoder ./my-encoder --fractions 0.3,1,2 --heads adapters --out stages/
+  bv-search finetune --task squad2-span --encoder bert-large-uncased --fractions 1 --out stages/ --workers 4
+  bv-search finetune --task squad2-span --encoder bert-large-uncased --fractions 1 --out stages/ --dry-run
 """
 
 
@@ -60,6 +62,14 @@ def add_arguments(parser: ArgumentParser) -> None:
         choices=PRECISIONS,
         help="of matrix products (default: 16 bits where the machine is faster at them)",
     )
+    parser.add_argument(
+        "--workers",
+        type=positive_int,
+        default=FinetuneConfig.workers,
+        metavar="N",
+        help="processes that read each step together, with a GPU each where there are any, else a share of "
+        "the cores (default: %(default)s)",
+    )
     memory = parser.add_argument_group("where memory is short")
     memory.add_argument(
         "--accumulate",
@@ -73,6 +83,11 @@ def add_arguments(parser: ArgumentParser) -> None:
         "--checkpointing",
         action="store_true",
         help="compute activations again for the gradients rather than keep them: the same stages, later",
+    )
+    memory.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="write nothing; measure a few steps, say how long all take, and which GPU has the memory",
     )
     riding = parser.add_argument_group("heads that ride along")
     riding.add_argument(
@@ -115,12 +130,18 @@ def run_command(args: Namespace, progress: Progress) -> Result:
         batch=args.batch,
         device=args.device,
         precision=args.precision,
+        workers=args.workers,
         accumulate=args.accumulate,
         checkpointing=args.checkpointing,
         heads=args.heads,
         trials=args.trials,
         until_heads_plateau=args.until_heads_plateau,
     )
+    if args.dry_run:
+        from bv_search.finetune.quote import take_quote  # with torch
+
+        quote = take_quote(config, progress)
+        return Result(text=str(quote), json=quote.to_json())
     stages = finetuning.run(config, progress)
     return Result(
         text="\n".join(finetuning.describe(saved) for saved in stages), json=finetuning.to_json(stages)

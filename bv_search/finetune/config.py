@@ -31,6 +31,7 @@ class FinetuneConfig:
     precision: str = AUTO  # of matrix products; auto: as the folder's stages have it, else the faster one
     accumulate: int = 1  # parts that a worker reads its windows of a step in, to need less memory
     checkpointing: bool = False  # activations are computed again for the gradients: less memory, more time
+    workers: int = 1  # that read each step together, a part each
     heads: str | Mapping[str, Any] | None = None  # a search space, of whose heads some ride along
     trials: int | None = None  # heads that ride; None: a list's points, else RIDING
     until_heads_plateau: int | None = None  # stages in a row without a better best head that end it
@@ -43,7 +44,7 @@ class FinetuneConfig:
     @property
     def parts(self) -> int:
         """That a step is read in."""
-        return self.accumulate
+        return self.workers * self.accumulate
 
     def __post_init__(self) -> None:
         if not self.fractions:
@@ -67,16 +68,24 @@ class FinetuneConfig:
             raise UserError("the seed is wrong", expected="a whole number from 0 on", found=self.seed)
 
     def _check_parts(self) -> None:
-        if self.accumulate < 1:
-            raise UserError("--accumulate is wrong", expected="a whole number above 0", found=self.accumulate)
+        for name, value in (("--accumulate", self.accumulate), ("--workers", self.workers)):
+            if value < 1:
+                raise UserError(f"{name} is wrong", expected="a whole number above 0", found=value)
         if self.parts > self.batch:
             raise UserError(
                 "a step has fewer windows than parts",
-                expected=f"--accumulate up to --batch, {self.batch}",
+                expected=f"--workers × --accumulate up to --batch, {self.batch}",
                 found=self.parts,
             )
 
     def _check_ride(self) -> None:
+        if self.heads is not None and self.workers > 1:
+            raise UserError(
+                "heads ride along with one worker",
+                expected="--workers 1",
+                found=self.workers,
+                do="leave out --workers, or --heads: bv-search tune finds heads on the stages",
+            )
         for option, value in (("trials", self.trials), ("until_heads_plateau", self.until_heads_plateau)):
             name = f"--{option.replace('_', '-')}"
             if value is not None and self.heads is None:
