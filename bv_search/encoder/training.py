@@ -31,6 +31,7 @@ from bv_search.encoder.encoder import (
     pad_batch,
 )
 from bv_search.encoder.loss import LOSSES
+from bv_search.encoder.pretrained import first_line
 from bv_search.encoder.share import ALONE, Share
 from bv_search.encoder.silence import silence
 from bv_search.errors import EncoderError
@@ -103,7 +104,14 @@ class EncoderTraining:
         batches = islice(self.plan.batches(until=total), self.done, None)
         self._model.train()
         for number, chosen in enumerate(batches, start=self.done + 1):
-            loss, states = self._do_step(number, chosen, with_states=with_states)
+            try:
+                loss, states = self._do_step(number, chosen, with_states=with_states)
+            except torch.OutOfMemoryError as error:
+                raise EncoderError(
+                    f"step {number} takes more memory than {self._model.device} has",
+                    found=first_line(error),
+                    do="add --accumulate or --checkpointing: --dry-run says what each takes",
+                ) from error
             if not math.isfinite(loss):
                 raise EncoderError(
                     f"fine-tuning diverged at step {number}",

@@ -6,6 +6,7 @@ go on from what was kept. torch and transformers, seconds of imports, are for th
 
 import os
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import ray
-from ray.exceptions import RayError
+from ray.exceptions import RayActorError, RayError
 from ray.util.placement_group import PlacementGroup, get_current_placement_group, remove_placement_group
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -26,6 +27,7 @@ from bv_search.tasks.task import Task
 
 ATTEMPTS = 3  # groups that die one after another
 LISTEN_SECONDS = 0.2
+END_SECONDS = 10.0  # for its last words
 PATIENCE_SECONDS = 7 * 24 * 3600  # of a worker for the others: the first one may score for hours
 BACKENDS = {False: "gloo", True: "cpu:gloo,cuda:nccl"}  # by whether each has a GPU
 TRAIN_SETTINGS = {
@@ -34,6 +36,7 @@ TRAIN_SETTINGS = {
     "RAY_TRAIN_METRICS_ENABLED": "0",
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
 }
+AGAIN = "run the same command again: it goes on from what is kept"
 LOST = "a worker was lost: all begin again from what is kept"
 
 
@@ -80,8 +83,11 @@ def train_together(config: FinetuneConfig, task: Task) -> Iterator[Event]:
         if (sentence := waiting(f"{plan.workers} worker(s)", plan.needs, there, to_come)) is not None:
             yield Progressed(text=sentence, stays=True)
         group = ray.remote(Group).options(max_concurrency=4, **_beside()).remote(plan, storage)
+        yield Progressed(text=f"starting {plan.workers} workers", stays=False)
         try:
             yield from _listen(group, group.fit.remote(config, task, group))
+        except RayActorError as error:
+            raise BvError("fine-tuning ends: who has its workers died", found=error, do=AGAIN) from error
         finally:
             _end(group)
 
@@ -94,11 +100,12 @@ def _beside() -> dict[str, Any]:
 
 def _end(group: Any) -> None:
     """What it has begun ends with it, but for what Ray Train has reserved."""
+    place = None
     with suppress(RayError):
-        place = ray.get(group.place.remote())
-        ray.kill(group)
-        if place is not None:
-            remove_placement_group(place)
+        place = ray.get(group.place.remote(), timeout=END_SECONDS)
+    ray.kill(group)
+    if place is not None:
+        remove_placement_group(place)
 
 
 def _listen(group: Any, fitting: Any) -> Iterator[Event]:
@@ -114,7 +121,7 @@ def _listen(group: Any, fitting: Any) -> Iterator[Event]:
         raise BvError(
             f"fine-tuning ends: its workers died {ATTEMPTS} times",
             found=why,
-            do="run the same command again: it goes on from what is kept",
+            do=AGAIN,
         )
 
 
@@ -123,7 +130,7 @@ class Group:
 
     def __init__(self, plan: GroupPlan, storage: str) -> None:
         self._plan, self._storage = plan, storage
-        self._news: list[Event | Exception] = []  # that nobody has taken yet
+        self._news: deque[Event | Exception] = deque()  # that nobody has taken yet; of several threads
         self._begun = 0
         self._place: PlacementGroup | None = None
 
@@ -137,7 +144,7 @@ class Group:
         plan = self._plan
         trainer = TorchTrainer(
             _work,
-            train_loop_config={"config": config, "task": task, "threads": plan.threads, "group": own},
+            train_loop_config={"config": config, "task": task, "plan": plan, "group": own},
             torch_config=TorchConfig(backend=BACKENDS[plan.gpus > 0], timeout_s=PATIENCE_SECONDS),
             scaling_config=ScalingConfig(
                 num_workers=plan.workers, use_gpu=plan.gpus > 0, resources_per_worker=plan.needs
@@ -166,8 +173,7 @@ class Group:
         self._news.append(news)
 
     def take(self) -> list[Event | Exception]:
-        taken, self._news = self._news, []
-        return taken
+        return [self._news.popleft() for _ in range(len(self._news))]
 
 
 def _work(given: dict[str, Any]) -> None:
@@ -179,8 +185,9 @@ def _work(given: dict[str, Any]) -> None:
     from bv_search.finetune.follower import follow
     from bv_search.finetune.trainer import finetune
 
-    group, task, config = given["group"], given["task"], _placed(given["config"])
-    torch.set_num_threads(given["threads"])
+    group, plan, task = given["group"], given["plan"], given["task"]
+    config = _placed(given["config"]) if plan.gpus else given["config"]
+    torch.set_num_threads(plan.threads)
     context = train.get_context()
     share = Share(worker=context.get_world_rank(), workers=context.get_world_size())
     try:
@@ -201,7 +208,5 @@ def _placed(config: FinetuneConfig) -> FinetuneConfig:
     from ray.train.torch import get_device
 
     device = get_device()
-    if device.type != "cuda":
-        return config
     torch.cuda.set_device(device)
     return replace(config, device=str(device))

@@ -235,3 +235,12 @@ def test_an_encoder_that_cannot_compute_again_is_refused(
     monkeypatch.setattr(BertPreTrainedModel, "supports_gradient_checkpointing", False)
     with pytest.raises(EncoderError, match=r"cannot compute its activations again.*leave --checkp"):
         first_step(encoder_folder, pair_rows, replace(SETTINGS, checkpointing=True))
+
+
+def test_a_step_that_needs_more_memory_than_there_is_says_what_to_add(
+    encoder_folder: Path, pair_rows: tuple[Row, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = Mock(side_effect=torch.OutOfMemoryError("tried to allocate 2 GB\n and more"))
+    monkeypatch.setattr("bv_search.encoder.training.run", full)
+    with pytest.raises(EncoderError, match=r"step 1 takes more memory than cpu .*tried .*--accumulate"):
+        first_step(encoder_folder, pair_rows, SETTINGS)
