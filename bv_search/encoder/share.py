@@ -14,7 +14,7 @@ BUCKET = 1 << 24  # numbers that workers add up at once
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class StepPart:
     """Windows that are read at once."""
 
     number: int  # of all parts of the step
@@ -29,16 +29,16 @@ class Share:
     worker: int = 0
     workers: int = 1
 
-    def parts_of(self, chosen: Indices, accumulate: int) -> list[Part]:
+    def parts_of(self, chosen: Indices, accumulate: int) -> list[StepPart]:
         """This worker's. One that gets no window reads one for nothing: its gradients are waited for."""
         cut = np.array_split(chosen, self.workers * accumulate)
         first = self.worker * accumulate
         parts = [
-            Part(number=number, windows=cut[number], weight=len(cut[number]) / len(chosen))
+            StepPart(number=number, windows=cut[number], weight=len(cut[number]) / len(chosen))
             for number in range(first, first + accumulate)
             if len(cut[number])
         ]
-        return parts or [Part(number=first, windows=chosen[:1], weight=0.0)]
+        return parts or [StepPart(number=first, windows=chosen[:1], weight=0.0)]
 
     def tell(self, news: object) -> None:
         """All other workers, of whom each has to `hear`."""

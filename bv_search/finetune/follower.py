@@ -14,7 +14,7 @@ from bv_search.tasks.task import Task
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order:
+class TrainingOrder:
     """What the first worker tells the others, once it knows: how all of them train."""
 
     settings: TrainingSettings
@@ -26,7 +26,7 @@ class Order:
 
 def follow(config: FinetuneConfig, task: Task, share: Share) -> None:
     """To the last step."""
-    order: Order | None = share.hear()
+    order: TrainingOrder | None = share.hear()
     if order is None:
         return
     checkpoint = load_untrained(locate_encoder(config.encoder), task, seed=config.seed)

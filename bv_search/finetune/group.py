@@ -82,7 +82,7 @@ def train_together(config: FinetuneConfig, task: Task) -> Iterator[Event]:
         plan = plan_group([*there, *to_come], config.workers, config.device)
         if (sentence := waiting(f"{plan.workers} worker(s)", plan.needs, there, to_come)) is not None:
             yield Progressed(text=sentence, stays=True)
-        group = ray.remote(Group).options(max_concurrency=4, **_beside()).remote(plan, storage)
+        group = ray.remote(TrainingGroup).options(max_concurrency=4, **_beside()).remote(plan, storage)
         yield Progressed(text=f"starting {plan.workers} workers", stays=False)
         try:
             yield from _listen(group, group.fit.remote(config, task, group))
@@ -125,7 +125,7 @@ def _listen(group: Any, fitting: Any) -> Iterator[Event]:
         )
 
 
-class Group:
+class TrainingGroup:
     """The actor that has the workers, in a process of its own: whatever Ray Train prints stays there."""
 
     def __init__(self, plan: GroupPlan, storage: str) -> None:

@@ -35,7 +35,7 @@ GPU_TAKES = 1e9  # bytes of it before there is a tensor
 
 
 @dataclass(frozen=True, kw_only=True)
-class Way:
+class MemoryWay:
     """Memory of a worker, by options."""
 
     options: str  # in place of those that were asked for; empty: these
@@ -73,7 +73,7 @@ class FinetuneQuote:
     precision: str
     workers: int
     tokens: int  # of the longest window
-    ways: tuple[Way, ...]  # the first as asked for
+    ways: tuple[MemoryWay, ...]  # the first as asked for
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -131,7 +131,9 @@ def take_quote(config: FinetuneConfig, progress: Progress) -> FinetuneQuote:
     )
 
 
-def _find_ways(material: Material, settings: TrainingSettings, workers: int, tokens: int) -> Iterator[Way]:
+def _find_ways(
+    material: Material, settings: TrainingSettings, workers: int, tokens: int
+) -> Iterator[MemoryWay]:
     """As asked for, and those that take less."""
     own = -(-settings.batch // workers)
     model, task = material.checkpoint.model, material.task
@@ -147,7 +149,7 @@ def _find_ways(material: Material, settings: TrainingSettings, workers: int, tok
             continue
         windows = -(-settings.batch // (workers * way.accumulate))
         footprint = count_footprint(model.config, task, way, windows=windows, tokens=tokens)
-        yield Way(
+        yield MemoryWay(
             options=options,
             accumulate=way.accumulate,
             checkpointing=way.checkpointing,

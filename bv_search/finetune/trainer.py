@@ -31,7 +31,7 @@ from bv_search.finetune.clock import TrainingClock
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.crew import Crew
 from bv_search.finetune.event import Event, Progressed
-from bv_search.finetune.follower import Order
+from bv_search.finetune.follower import TrainingOrder
 from bv_search.finetune.material import Material
 from bv_search.finetune.plateau import is_plateau
 from bv_search.finetune.ride import Ride
@@ -195,7 +195,9 @@ class _Trainer:
         clock, riders = TrainingClock(), None if self._crew is None else self._crew.riders()
         saved = self._folder.find(before=training.plan.step_of(min(fractions)))
         self.share.tell(
-            Order(settings=settings, windows=windows, fractions=fractions, folder=self._folder, saved=saved)
+            TrainingOrder(
+                settings=settings, windows=windows, fractions=fractions, folder=self._folder, saved=saved
+            )
         )
         if saved is not None:
             self._resume(saved, training, riders)
