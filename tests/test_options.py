@@ -9,7 +9,7 @@ COMMON = {"--help", "--json", "--quiet"}
 OPTIONS = {
     "finetune": "--batch --data --device --encoder --fractions --heads --learning-rate --out --precision "
     "--seed --task --trials --until-heads-plateau",
-    "extract": "--batch-tokens --block-bytes --data --dtype --encoder --format --layers --out --precision "
+    "extract": "--batch-tokens --block-size --data --dtype --encoder --format --layers --out --precision "
     "--repair --seed --task --threads --tokens --workers",
     "tune": "--cache --data --data-fraction --dry-run --finalists --folds --generation --max-parameters "
     "--memory --name --no-ladder --objective --pack --patience --precision --rerun --resume --runs "
@@ -25,8 +25,8 @@ OPTIONS = {
     "study": "--cap --data --dry-run --encoder --fractions --heads --keep-stores --only --out --seeds "
     "--space --stages --task --trials",
     "doctor": "--runs",
-    "bench": "--batch-tokens --budget --cache --data --disk --driver-seconds --encoder --fraction "
-    "--generations --head-price --head-rows --heads --megabytes --network --object-store --plot --precision "
+    "bench": "--amount --batch-tokens --budget --cache --data --disk --driver-seconds --encoder --fraction "
+    "--generations --head-price --head-rows --heads --network --object-store --plot --precision "
     "--price --rounds --searcher --searchers --seeds --sizes --space --store --table --task --threads "
     "--trials --windows --work --workers --workers-each BENCHMARK",
 }

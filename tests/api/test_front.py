@@ -11,13 +11,13 @@ import pytest
 
 import bv_search as bv
 from bv_search.api import options
-from bv_search.ensemble.ensemble import EnsembleConfig
+from bv_search.ensemble.config import EnsembleConfig
 from bv_search.errors import BvError
-from bv_search.export.export import ExportConfig
+from bv_search.export.config import ExportConfig
 from bv_search.extract.config import ExtractConfig
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.pipeline.config import PipelineConfig
-from bv_search.predict.predict import PredictConfig
+from bv_search.predict.config import PredictConfig
 from bv_search.run.folder import Run
 from bv_search.store.layout import BlockLimits
 from bv_search.store.store import Store
@@ -80,7 +80,7 @@ def test_importing_it_imports_neither_torch_nor_ray() -> None:
     [
         (options.FinetuneOptions, FinetuneConfig, "task encoder fractions out data"),
         (options.ExtractOptions, ExtractConfig, "task encoder out data"),
-        (options.TuneOptions, TuneConfig, "store more resume"),
+        (options.TuneOptions, TuneConfig, "store resume"),
         (options.PredictOptions, PredictConfig, "place store"),
         (options.EnsembleOptions, EnsembleConfig, "runs"),
         (options.StudyOptions, StudiesConfig, "task encoder out data"),
