@@ -1,6 +1,6 @@
 """Options of a command: the fields of its config, by name, type and default, and what stands beside the type.
 
-    trials: Annotated[int | None, Option("heads to try", read=positive_int, metavar="N")] = None
+    trials: Annotated[int | None, Option("heads to try", read=positive_int)] = None
 
 is `--trials N`. A field without an `Option` is none of the command line's.
 """
@@ -13,12 +13,22 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
-from bv_search.words import integer, number, size, spell_size
+from bv_search.words import duration, integer, number, score, size, spell_size
 
 Config = TypeVar("Config")
 
 READERS: dict[Any, Callable[[str], Any]] = {str: str, int: integer, float: number, Path: Path}
 """By a field's type, where its option has no reader of its own."""
+
+METAVARS: dict[Any, str] = {
+    size: "SIZE",
+    duration: "TIME",
+    score: "SCORE",
+    int: "N",
+    float: "F",
+    Path: "FOLDER",
+}
+"""What stands for a value in help, by its reader or type, where its option has nothing of its own."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ EncoderOption = Annotated[str, Option("a transformers folder, or a name on the H
 DataOption = Annotated[
     str | None, Option("local folder or file of the task; without it, from the Hub", metavar="PATH")
 ]
-OutOption = Annotated[Path, Option("folder for all of it", metavar="FOLDER")]
+OutOption = Annotated[Path, Option("folder for all of it")]
 """What several commands ask for."""
 
 
@@ -57,7 +67,9 @@ class ConfigOption:
 
     @property
     def name(self) -> str:
-        """A flag says that something is otherwise than it would be."""
+        """As it is typed; a flag says that something is otherwise than it would be."""
+        if self.option.positional:
+            return str(self.option.metavar or self.field.name.upper())
         no = "no-" if self.is_flag and self.field.default is not False else ""
         return self.option.name or f"--{no}{self.field.name.replace('_', '-')}"
 
@@ -66,7 +78,7 @@ class ConfigOption:
         if self.is_flag:
             settings["action"] = "store_true" if self.field.default is False else "store_false"
         else:
-            settings |= {"type": self._reader(), "nargs": self._count(), "metavar": self.option.metavar}
+            settings |= {"type": self._reader(), "nargs": self._count(), "metavar": self._metavar()}
         if self.option.choices is not None:
             settings["choices"] = [str(choice) for choice in self.option.choices]
         if self.option.positional:
@@ -89,6 +101,12 @@ class ConfigOption:
     def _count(self) -> int | str | None:
         some = get_origin(self.hint) is tuple and self.option.read is None
         return self.option.count or ("+" if some else None)
+
+    def _metavar(self) -> str | tuple[str, ...] | None:
+        if self.option.metavar is not None or self.option.choices is not None:
+            return self.option.metavar
+        found = (METAVARS[each] for each in (self.option.read, *self._types()) if each in METAVARS)
+        return next(found, None)
 
     def _help(self) -> str:
         told = self.is_flag or self.field.default in (MISSING, None, "", ()) or "(default" in self.option.help

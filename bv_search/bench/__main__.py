@@ -48,7 +48,6 @@ ROUNDS = 3
 REPLAYED = ("random", "hyperopt", "optuna", "optuna-gp")
 TRIALS = {"probe": 32, "seeds": 32, "driver": 1000, "cluster": 1024}
 
-
 EXTRACT = "extract, finetune, ride"
 PASSES = "extract, finetune, ride, scan"
 THREADS = "extract, finetune, ride, scan, probe, precision, search"
@@ -71,39 +70,31 @@ class BenchArguments:
         Option(
             f"every arm once in each; of precision, a seed each (default: {ROUNDS}; probe: 1)",
             read=positive_int,
-            metavar="N",
         ),
     ] = None
     task: Annotated[str, Option("whose windows", group=EXTRACT)] = "squad2-span"
     encoder: Annotated[
         str | None, Option("a stage, a transformers folder, or a name on the Hub", group=EXTRACT)
     ] = None
-    data: Annotated[str | None, Option("local folder or file of the task", metavar="PATH", group=EXTRACT)] = (
-        None
-    )
-    batch_tokens: Annotated[
-        int | None,
-        Option("of one forward pass (default: 1024)", read=positive_int, metavar="N", group=EXTRACT),
+    data: Annotated[
+        str | None,
+        Option("local folder or file of the task", metavar="PATH", group=EXTRACT),
     ] = None
-    fraction: Annotated[float, Option("of an epoch, for ride", metavar="F", group=EXTRACT)] = 1.0
-    windows: Annotated[int, Option("of a round", read=positive_int, metavar="N", group=PASSES)] = 480
+    batch_tokens: Annotated[
+        int | None, Option("of one forward pass (default: 1024)", read=positive_int, group=EXTRACT)
+    ] = None
+    fraction: Annotated[float, Option("of an epoch, for ride", group=EXTRACT)] = 1.0
+    windows: Annotated[int, Option("of a round", read=positive_int, group=PASSES)] = 480
     threads: Annotated[
-        int,
-        Option(
-            "a whole search has them all; processes of replays",
-            read=positive_int,
-            metavar="N",
-            group=THREADS,
-        ),
+        int, Option("a whole search has them all; processes of replays", read=positive_int, group=THREADS)
     ] = 1
     precision: Annotated[str, Option("of packs, for scan", choices=(AUTO, *PRECISIONS), group=SCAN)] = AUTO
-    heads: Annotated[int, Option("of a pack", read=positive_int, metavar="N", group=SCAN)] = 32
+    heads: Annotated[int, Option("of a pack", read=positive_int, group=SCAN)] = 32
     trials: Annotated[
         int | None,
         Option(
             f"of a search (default: {', '.join(f'{name} {count}' for name, count in TRIALS.items())})",
             read=positive_int,
-            metavar="N",
             group=PROBE,
         ),
     ] = None
@@ -118,64 +109,53 @@ class BenchArguments:
         str | None,
         Option("of a table that is trained, of choices alone; of heads", metavar="SPACE", group=SEARCH),
     ] = None
-    seeds: Annotated[int, Option("of each way to search", read=positive_int, metavar="N", group=SEARCH)] = 50
+    seeds: Annotated[int, Option("of each way to search", read=positive_int, group=SEARCH)] = 50
     budget: Annotated[
         int,
-        Option(
-            "rows of a search, in heads that are trained to their ends",
-            read=positive_int,
-            metavar="N",
-            group=SEARCH,
-        ),
+        Option("rows of a search, in heads that are trained to their ends", read=positive_int, group=SEARCH),
     ] = 64
     searchers: Annotated[
         tuple[str, ...], Option("that are replayed", metavar="NAME", choices=REPLAYED, group=SEARCH)
     ] = REPLAYED
     generations: Annotated[
-        tuple[int, ...],
-        Option("heads under way at once", read=positive_int, count="+", metavar="N", group=SEARCH),
+        tuple[int, ...], Option("heads under way at once", read=positive_int, count="+", group=SEARCH)
     ] = (1, 4, 8, 16, 32)
     plot: Annotated[str | None, Option("draw regrets against rows", metavar="FILE.svg", group=SEARCH)] = None
-    workers: Annotated[int, Option("that learn nothing", read=positive_int, metavar="N", group=DRIVER)] = 256
+    workers: Annotated[int, Option("that learn nothing", read=positive_int, group=DRIVER)] = 256
     searcher: Annotated[str, Option("that proposes", choices=REPLAYED, group=DRIVER)] = "random"
     work: Annotated[
         tuple[str, ...], Option("what is searched (default: all)", choices=tuple(WORKS), group=CLUSTER)
     ] = tuple(WORKS)
-    sizes: Annotated[
-        tuple[int, ...],
-        Option("scan workers", read=positive_int, count="+", metavar="N", group=CLUSTER),
-    ] = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+    sizes: Annotated[tuple[int, ...], Option("scan workers", read=positive_int, count="+", group=CLUSTER)] = (
+        tuple(1 << power for power in range(9))
+    )
     head_rows: Annotated[
         float | None,
         Option(
             "rows times heads that a worker trains in a second",
-            read=positive_number,
             metavar="N",
+            read=positive_number,
             group=CLUSTER,
         ),
     ] = None
-    disk: Annotated[
-        int | None,
-        Option("a second of a machine's node cache", read=size, metavar="SIZE", group=CLUSTER),
-    ] = None
-    network: Annotated[int, Option("a second", read=size, metavar="SIZE", group=CLUSTER)] = size("3.1GB")
+    disk: Annotated[int | None, Option("a second of a machine's node cache", read=size, group=CLUSTER)] = None
+    network: Annotated[int, Option("a second", read=size, group=CLUSTER)] = size("3.1GB")
     object_store: Annotated[
-        int, Option("a second, to all machines together", read=size, metavar="SIZE", group=CLUSTER)
+        int,
+        Option("a second, to all machines together", read=size, group=CLUSTER),
     ] = size("25GB")
     driver_seconds: Annotated[
         float | None, Option("of a trial in the driver", read=positive_number, metavar="S", group=CLUSTER)
     ] = None
-    workers_each: Annotated[int, Option("of a machine", read=positive_int, metavar="N", group=CLUSTER)] = 1
-    cache: Annotated[int, Option("node cache of a machine", read=size, metavar="SIZE", group=CLUSTER)] = size(
-        "400GB"
-    )
+    workers_each: Annotated[int, Option("of a machine", read=positive_int, group=CLUSTER)] = 1
+    cache: Annotated[int, Option("node cache of a machine", read=size, group=CLUSTER)] = size("400GB")
     price: Annotated[
         float, Option("of a machine, $ an hour", read=positive_number, metavar="$", group=CLUSTER)
     ] = 1.32
     head_price: Annotated[
         float, Option("of the one that drives", read=positive_number, metavar="$", group=CLUSTER)
     ] = 0.4
-    amount: Annotated[int, Option("read in a round", read=size, metavar="SIZE", group=READING)] = size("1GB")
+    amount: Annotated[int, Option("read in a round", read=size, group=READING)] = size("1GB")
 
 
 def run(asked: BenchArguments, progress: Progress) -> Result:

@@ -17,7 +17,7 @@ EXAMPLES = """
 
 @dataclass(frozen=True, kw_only=True)
 class DoctorArguments:
-    runs: Annotated[Path, Option("where runs go", metavar="FOLDER")] = TuneConfig.runs
+    runs: Annotated[Path, Option("where runs go")] = TuneConfig.runs
 
 
 def run(asked: DoctorArguments, progress: Progress) -> Result:

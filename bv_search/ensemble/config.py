@@ -22,6 +22,6 @@ class EnsembleConfig:
             choices=(Method.GREEDY, Method.MEAN, Method.MAX),
         ),
     ] = Method.GREEDY
-    limit: Annotated[int, Option("heads considered", read=positive_int, metavar="N")] = 16
+    limit: Annotated[int, Option("heads considered", read=positive_int)] = 16
     data: Annotated[str | None, Option("check that the store was made of this data", metavar="PATH")] = None
     mlflow: Annotated[bool, Option("write the run folder only")] = True

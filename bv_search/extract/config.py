@@ -49,19 +49,17 @@ class ExtractConfig:
         Option("0 is the embeddings (default: all)", read=read_layers, metavar="all|N,…"),
     ] = None
     tokens: Annotated[
-        str | None,
-        Option("of a window (default: all for spans, first for the rest)", choices=TOKENS),
+        str | None, Option("of a window (default: all for spans, first for the rest)", choices=TOKENS)
     ] = None
     workers: Annotated[
         int | None,
         Option(
             "encoding processes (default: one per GPU, also of machines to come; without any, one per CPU "
-            "as far as memory goes: each takes twice the encoder's weights and 2GB); 0: no Ray",
-            metavar="N",
+            "as far as memory goes: each takes twice the encoder's weights and 2GB); 0: no Ray"
         ),
     ] = None
     threads: Annotated[
-        int | None, Option("of each worker on CPUs (default: its share)", read=positive_int, metavar="N")
+        int | None, Option("of each worker on CPUs (default: its share)", read=positive_int)
     ] = None
     precision: Annotated[
         str,
@@ -72,11 +70,7 @@ class ExtractConfig:
     ] = AUTO
     batch_tokens: Annotated[
         int | None,
-        Option(
-            "of one forward pass, padding included (default: 1024, on a GPU 4096)",
-            read=positive_int,
-            metavar="N",
-        ),
+        Option("of one forward pass, padding included (default: 1024, on a GPU 4096)", read=positive_int),
     ] = None
     limits: Annotated[
         BlockLimits,
@@ -87,7 +81,7 @@ class ExtractConfig:
             name="--block-size",
         ),
     ] = LIMITS
-    seed: Annotated[int, Option("of the order of rows", metavar="N")] = 0
+    seed: Annotated[int, Option("of the order of rows")] = 0
     repair: Annotated[bool, Option("redo the damaged files of a finished store")] = False
 
     def __post_init__(self) -> None:

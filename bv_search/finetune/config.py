@@ -30,11 +30,11 @@ class FinetuneConfig:
         tuple[float, ...],
         Option("epochs after which a stage is kept; 0: as it is", read=numbers, metavar="F,…"),
     ]
-    out: Annotated[Path, Option("folder for the stages", metavar="FOLDER")]
+    out: Annotated[Path, Option("folder for the stages")]
     data: DataOption = None
-    seed: Annotated[int, Option("of head, order and dropout", metavar="N")] = 0
+    seed: Annotated[int, Option("of head, order and dropout")] = 0
     learning_rate: Annotated[float, Option("constant after warm-up", metavar="RATE")] = 2e-5
-    batch: Annotated[int, Option("windows per step", read=positive_int, metavar="N")] = 8
+    batch: Annotated[int, Option("windows per step", read=positive_int)] = 8
     device: Annotated[str, Option("auto, cpu or cuda")] = AUTO
     precision: Annotated[
         str,
@@ -54,19 +54,13 @@ class FinetuneConfig:
     ] = None
     trials: Annotated[
         int | None,
-        Option(
-            f"heads that ride (default: {RIDING}, or all of a list)",
-            read=positive_int,
-            metavar="N",
-            group=RIDERS,
-        ),
+        Option(f"heads that ride (default: {RIDING}, or all of a list)", read=positive_int, group=RIDERS),
     ] = None
     until_heads_plateau: Annotated[
         int | None,
         Option(
             "stop after N fractions in a row at which the best head does no better on select than before",
             read=positive_int,
-            metavar="N",
             group=RIDERS,
         ),
     ] = None

@@ -22,11 +22,9 @@ class PipelineConfig:
     encoder: EncoderOption
     out: OutOption
     data: DataOption = None
-    fraction: Annotated[
-        float, Option("of an epoch of fine-tuning, before heads are searched", metavar="F")
-    ] = 0.3
+    fraction: Annotated[float, Option("of an epoch of fine-tuning, before heads are searched")] = 0.3
     space: SpaceOption = ""
-    trials: Annotated[int | None, Option(f"heads to try {TRIALS}", read=positive_int, metavar="N")] = None
+    trials: Annotated[int | None, Option(f"heads to try {TRIALS}", read=positive_int)] = None
 
     def finetuning(self) -> FinetuneConfig:
         return FinetuneConfig(

@@ -13,16 +13,15 @@ class PredictConfig:
         str, Option("a run, a trial's folder, a head or a saved model", metavar="RUN|HEAD", positional=True)
     ]
     member: Annotated[
-        str | None,
-        Option("of a run: a trial, best, smallest, ensemble or encoder", metavar="NAME"),
+        str | None, Option("of a run: a trial, best, smallest, ensemble or encoder", metavar="NAME")
     ] = None
     store: Annotated[
-        str | None,
-        Option("answer the report rows of this store, by its hidden states", metavar="STORE"),
+        str | None, Option("answer the report rows of this store, by its hidden states", metavar="STORE")
     ] = None
-    data: Annotated[str | None, Option("answer these rows; of a folder its report rows", metavar="FILE")] = (
-        None
-    )
+    data: Annotated[
+        str | None,
+        Option("answer these rows; of a folder its report rows", metavar="FILE"),
+    ] = None
     encoder: Annotated[
         str | None,
         Option(

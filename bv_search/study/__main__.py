@@ -20,8 +20,7 @@ EXAMPLES = """
 @dataclass(frozen=True, kw_only=True)
 class StudyArguments(StudiesConfig):
     dry_run: Annotated[
-        bool,
-        Option("say what all steps will take, in seconds and bytes, by rates measured on this machine"),
+        bool, Option("say what all steps will take, in seconds and bytes, by rates measured on this machine")
     ] = False
 
 

@@ -62,16 +62,16 @@ class StudiesConfig:
         Option("searched at every stage (default: adapters for spans, classification for the rest)"),
     ] = ""
     trials: Annotated[
-        int | None, Option("heads of each search (default: as of tune)", read=positive_int, metavar="N")
+        int | None,
+        Option("heads of each search (default: as of tune)", read=positive_int),
     ] = None
-    seeds: Annotated[int, Option("times that each head is trained", read=positive_int, metavar="N")] = 3
+    seeds: Annotated[int, Option("times that each head is trained", read=positive_int)] = 3
     cap: Annotated[
         float,
         Option("of the encoder's parameters, that the heads of an ensemble may have", metavar="PERCENT"),
     ] = 1.0
     only: Annotated[
-        tuple[str, ...],
-        Option(f"some of {', '.join(STUDIES)} (default: all)", read=names, metavar="STUDY,…"),
+        tuple[str, ...], Option(f"some of {', '.join(STUDIES)} (default: all)", read=names, metavar="STUDY,…")
     ] = STUDIES
     keep_stores: Annotated[
         bool,
@@ -91,9 +91,7 @@ class StudiesConfig:
         for fraction in self.fractions:
             if not 0 < fraction <= 1:
                 raise UserError(
-                    "a fraction of the data is wrong",
-                    expected="numbers above 0 and up to 1",
-                    found=fraction,
+                    "a fraction of the data is wrong", expected="numbers above 0 and up to 1", found=fraction
                 )
         if not self.fractions:
             raise UserError("no fractions of the data", expected="numbers such as 0.1,0.5,1")
@@ -115,11 +113,7 @@ class StudiesConfig:
 
     def finetuning(self) -> FinetuneConfig:
         return FinetuneConfig(
-            task=self.task,
-            encoder=self.encoder,
-            fractions=self.stages,
-            out=self.out / STAGES,
-            data=self.data,
+            task=self.task, encoder=self.encoder, fractions=self.stages, out=self.out / STAGES, data=self.data
         )
 
     def extraction(self, stage: float) -> ExtractConfig:

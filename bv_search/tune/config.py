@@ -75,24 +75,19 @@ class TuneConfig:
     searcher: Annotated[
         str | None,
         Option(
-            f"hyperopt, optuna, optuna-gp, random or grid (default: grid if finite, else {DEFAULT_SEARCHER})",
+            f"hyperopt, optuna, optuna-gp, random or grid (default: grid if finite, else {DEFAULT_SEARCHER})"
         ),
     ] = None
     scheduler: Annotated[
-        str | None,
-        Option(f"{' or '.join(SCHEDULERS)} (default: none for a grid, else {DEFAULT_SCHEDULER})"),
+        str | None, Option(f"{' or '.join(SCHEDULERS)} (default: none for a grid, else {DEFAULT_SCHEDULER})")
     ] = None
     trials: Annotated[
         int | None,
-        Option(
-            f"heads to try; +N: so many more than a resumed run has {TRIALS}", read=read_trials, metavar="N"
-        ),
+        Option(f"heads to try; +N: so many more than a resumed run has {TRIALS}", read=read_trials),
     ] = None
     time_budget: Annotated[
         float | None,
-        Option(
-            "such as 90s, 30m, 2h: heads then stay as they are, and are scored", read=duration, metavar="TIME"
-        ),
+        Option("such as 90s, 30m, 2h: heads then stay as they are, and are scored", read=duration),
     ] = None
     objective: Annotated[
         str | None,
@@ -110,7 +105,6 @@ class TuneConfig:
         Option(
             "end the search once a head has this score on select: the others then stay as they are",
             read=score,
-            metavar="SCORE",
         ),
     ] = None
     patience: Annotated[
@@ -119,7 +113,6 @@ class TuneConfig:
             "end the search after N trials in a row without a gain: a new best, or a new head of the front "
             "(how long one head waits for a gain of its own is the setting `patience` of a space)",
             read=positive_int,
-            metavar="N",
         ),
     ] = None
     max_parameters: Annotated[
@@ -127,11 +120,11 @@ class TuneConfig:
         Option(
             "propose no head of which one copy has more (a space may say so too: max_parameters: N)",
             read=positive_int,
-            metavar="N",
         ),
     ] = None
     data_fraction: Annotated[
-        float | None, Option("train on the first part of the store", read=fraction, metavar="F")
+        float | None,
+        Option("train on the first part of the store", read=fraction),
     ] = None
     folds: Annotated[
         int | None,
@@ -149,16 +142,11 @@ class TuneConfig:
             "heads that learn once more at the end, from all rows of train and select; the mean of the best "
             f"one's copies is what a run answers with (default: {FINALISTS}; 0 of a grid, and with folds)",
             read=whole_number,
-            metavar="N",
         ),
     ] = None
     seeds: Annotated[
         int | None,
-        Option(
-            f"copies of each finalist (default: as many as folds, and at least {SEEDS})",
-            read=read_seeds,
-            metavar="N",
-        ),
+        Option(f"copies of each finalist (default: as many as folds, and at least {SEEDS})", read=read_seeds),
     ] = None
     pack: Annotated[
         str | None,
@@ -170,7 +158,6 @@ class TuneConfig:
             "heads under way at once; the next are drawn by what these have told "
             f"(default: {GENERATION} for searchers that learn, else as many as memory holds)",
             read=positive_int,
-            metavar="N",
         ),
     ] = None
     source: Annotated[
@@ -189,11 +176,7 @@ class TuneConfig:
     ] = None
     memory: Annotated[
         int | None,
-        Option(
-            "of blocks that a scan worker keeps, such as 2GB (default: as much as there is)",
-            read=size,
-            metavar="SIZE",
-        ),
+        Option("of blocks that a scan worker keeps, such as 2GB (default: as much as there is)", read=size),
     ] = None
     cache: Annotated[
         int | None,
@@ -201,7 +184,6 @@ class TuneConfig:
             "of blocks of a far store that a machine keeps on its disk for all its scan workers, such as "
             "200GB (default: as many as leave a tenth of the disk free)",
             read=size,
-            metavar="SIZE",
         ),
     ] = None
     workers: Annotated[
@@ -210,7 +192,6 @@ class TuneConfig:
             "scan workers; where machines come and go, so many are asked for (default: one per GPU, also of "
             "machines to come, or one)",
             read=positive_int,
-            metavar="N",
         ),
     ] = None
     warm_start: Annotated[
@@ -222,12 +203,12 @@ class TuneConfig:
             metavar="RUN",
         ),
     ] = ()
-    seed: Annotated[int | None, Option("of the searcher (default: 0)", read=whole_number, metavar="N")] = None
+    seed: Annotated[int | None, Option("of the searcher (default: 0)", read=whole_number)] = None
     name: Annotated[
         str | None, Option("of the run's folder (default: TASK-SPACE-1, -2, …)", read=read_name)
     ] = None
     resume: bool = False
-    runs: Annotated[Path, Option("where run folders are", metavar="FOLDER")] = Path("runs")
+    runs: Annotated[Path, Option("where run folders are")] = Path("runs")
     data: Annotated[str | None, Option("check that the store was made of this data", metavar="PATH")] = None
 
     @property
