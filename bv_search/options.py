@@ -13,6 +13,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
+from bv_search.errors import UnknownName
 from bv_search.words import duration, integer, number, score, size, spell_size
 
 Config = TypeVar("Config")
@@ -144,6 +145,14 @@ def fill(config: type[Config], said: Namespace) -> Config:
     return config(
         **{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()}
     )
+
+
+def check_choices(config: Any) -> None:
+    """Those that Python asked for; the command line has none but these."""
+    for each in options_of(type(config)):
+        value, choices = getattr(config, each.field.name), each.option.choices
+        if value is not None and choices is not None and value not in choices:
+            raise UnknownName(each.field.name, value, choices)
 
 
 def given(config: Any) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 from argparse import ArgumentParser
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +12,8 @@ import pytest
 
 from bv_search.__main__ import COMMANDS, find_command
 from bv_search.command import build_parser, main
-from bv_search.options import Option, add_options, fill, given, options_of
+from bv_search.errors import UnknownName
+from bv_search.options import Option, add_options, check_choices, fill, given, options_of
 from bv_search.words import numbers, positive_int, size
 
 
@@ -166,6 +167,13 @@ def test_a_size_has_its_unit_in_every_command(
 def test_no_other_option_speaks_of_bytes() -> None:
     all_of_them = [each for verb in COMMANDS for each in options_of(find_command(verb).config)]
     assert [each.name for each in all_of_them if "byte" in each.name] == []
+
+
+def test_a_choice_that_is_none_is_refused_from_python_too() -> None:
+    config = Asked(places=("a",), shares=(1.0,))
+    check_choices(config)
+    with pytest.raises(UnknownName, match="no colour named 'blu'; expected one of blue, red; did you mean"):
+        check_choices(replace(config, colour="blu"))  # type: ignore[arg-type]
 
 
 def test_help_of_all_commands_imports_neither_torch_nor_ray() -> None:

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from bv_search.command import AUTO
 from bv_search.errors import UserError
-from bv_search.options import DataOption, Option, TaskOption
+from bv_search.options import DataOption, Option, TaskOption, check_choices
 from bv_search.precision import PRECISIONS
-from bv_search.store.dtype import STORED, stored_dtype
+from bv_search.store.dtype import STORED
 from bv_search.store.layout import FORMATS, LIMITS, MICRO_BATCH, TOKENS, BlockLimits
 from bv_search.words import positive_int, refuse, size
 
@@ -85,10 +85,7 @@ class ExtractConfig:
     repair: Annotated[bool, Option("redo the damaged files of a finished store")] = False
 
     def __post_init__(self) -> None:
-        stored_dtype(self.dtype)
-        _one_of("--format", self.format, FORMATS)
-        _one_of("--tokens", self.tokens, (None, *TOKENS))
-        _one_of("--precision", self.precision, (AUTO, *PRECISIONS))
+        check_choices(self)
         for name, value, least, most in (
             ("--workers", self.workers, 0, MOST_WORKERS),
             ("--threads", self.threads, 1, MOST_THREADS),
@@ -103,9 +100,3 @@ class ExtractConfig:
             raise UserError(
                 "--layers is wrong", expected="different layers, as in 0,6,12", found=list(self.layers)
             )
-
-
-def _one_of(option: str, value: str | None, known: tuple[str | None, ...]) -> None:
-    if value not in known:
-        names = ", ".join(name for name in known if name is not None)
-        raise UserError(f"{option} is wrong", expected=f"one of {names}", found=value)
