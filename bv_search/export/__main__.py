@@ -10,7 +10,7 @@ EXAMPLES = """
   bv-search export runs/first --to mine --member ensemble    all that the ensemble is made of
   bv-search export runs/first --to mine --no-encoder         small: the encoder is only named
   bv-search export runs/first --to mine --onnx               and encoder and head as one ONNX file
-  what was exported answers:  bv-search predict mine --data new.tsv
+  bv-search predict mine --data new.tsv                      what was exported answers
 """
 
 

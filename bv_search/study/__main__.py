@@ -12,7 +12,7 @@ EXAMPLES = """
   bv-search study --task mrpc --encoder bert-base-uncased --data glue/MRPC --out studies/mrpc --dry-run
   bv-search study --task mrpc --encoder bert-base-uncased --data glue/MRPC --out studies/mrpc
   bv-search study --task squad2-span --encoder ./bert --data squad/ --stages 0.1,0.3,1,2 --out studies/squad
-  with --only curve,heads --keep-stores no: some of the studies, and no hidden state is kept
+  bv-search study --task mrpc --encoder ./bert --out studies/small --only curve,heads --keep-stores no
   the same command again goes on where it was interrupted; more --stages, or other studies, add to it
 """
 

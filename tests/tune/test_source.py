@@ -108,7 +108,7 @@ def weights(run: Run) -> dict[str, dict[str, torch.Tensor]]:
     }
 
 
-@pytest.mark.parametrize("task", ["mrpc", "squad2-span"])
+@pytest.mark.parametrize("task", ["mrpc", pytest.param("squad2-span", marks=pytest.mark.slow)])
 def test_a_search_finds_the_same_heads_from_either_source(
     task: str, places: dict[str, Path], tmp_path: Path
 ) -> None:
