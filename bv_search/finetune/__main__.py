@@ -1,13 +1,9 @@
 """bv-search finetune: fine-tune an encoder, keeping a stage at each fraction of an epoch."""
 
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from pathlib import Path
 
-from bv_search.command import Command, Progress, Result, main, positive_int
-from bv_search.finetune import finetuning
-from bv_search.finetune.config import PRECISIONS, FinetuneConfig
-from bv_search.finetune.ride import RIDING
+from bv_search.command import Command, Progress, Result, main
+from bv_search.finetune.config import FinetuneConfig
 
 EXAMPLES = """
   bv-search finetune --task mrpc --encoder bert-base-uncased --fractions 0.3,1 --out stages/mrpc
@@ -17,94 +13,9 @@ EXAMPLES = """
 """
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--task", required=True, help="name of a task, or a YAML file that defines one")
-    parser.add_argument(
-        "--encoder", required=True, help="a transformers folder, or a name on the Hub (NAME or NAME@REVISION)"
-    )
-    parser.add_argument(
-        "--fractions",
-        required=True,
-        type=fractions,
-        metavar="F,…",
-        help="epochs after which a stage is kept; 0: as it is",
-    )
-    parser.add_argument("--out", required=True, type=Path, metavar="FOLDER", help="folder for the stages")
-    parser.add_argument(
-        "--data", metavar="PATH", help="local folder or file of the task; without it, from the Hub"
-    )
-    parser.add_argument(
-        "--seed",
-        type=int,
-        default=FinetuneConfig.seed,
-        help="of head, order and dropout (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--learning-rate",
-        type=float,
-        default=FinetuneConfig.learning_rate,
-        help="constant after warm-up (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--batch",
-        type=positive_int,
-        default=FinetuneConfig.batch,
-        help="windows per step (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--device", default=FinetuneConfig.device, help="auto, cpu or cuda (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--precision",
-        default=FinetuneConfig.precision,
-        choices=PRECISIONS,
-        help="of matrix products (default: 16 bits where the machine is faster at them)",
-    )
-    riding = parser.add_argument_group("heads that ride along")
-    riding.add_argument(
-        "--heads",
-        metavar="SPACE",
-        help="a search space, shipped or a YAML file: heads of it learn on the hidden states of each step",
-    )
-    riding.add_argument(
-        "--trials",
-        type=positive_int,
-        metavar="N",
-        help=f"heads that ride (default: {RIDING}, or all of a list)",
-    )
-    riding.add_argument(
-        "--until-heads-plateau",
-        type=positive_int,
-        metavar="N",
-        help="stop after N fractions in a row at which the best head does no better on select than before",
-    )
+def run(config: FinetuneConfig, progress: Progress) -> Result:
+    from bv_search.finetune import finetuning  # with torch
 
-
-def fractions(text: str) -> tuple[float, ...]:
-    try:
-        return tuple(float(part) for part in text.split(","))
-    except ValueError:
-        raise ArgumentTypeError(
-            f"invalid value {text!r}: give numbers with commas, such as 0.3,1,2"
-        ) from None
-
-
-def run_command(args: Namespace, progress: Progress) -> Result:
-    config = FinetuneConfig(
-        task=args.task,
-        encoder=args.encoder,
-        fractions=args.fractions,
-        out=args.out,
-        data=args.data,
-        seed=args.seed,
-        learning_rate=args.learning_rate,
-        batch=args.batch,
-        device=args.device,
-        precision=args.precision,
-        heads=args.heads,
-        trials=args.trials,
-        until_heads_plateau=args.until_heads_plateau,
-    )
     stages = finetuning.run(config, progress)
     return Result(
         text="\n".join(finetuning.describe(saved) for saved in stages), json=finetuning.to_json(stages)
@@ -115,8 +26,8 @@ COMMAND = Command(
     name="finetune",
     summary="Fine-tune an encoder on a task, keeping a stage at each fraction of an epoch.",
     examples=EXAMPLES,
-    add_arguments=add_arguments,
-    run=run_command,
+    config=FinetuneConfig,
+    run=run,
 )
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from bv_search.command import Progress
-from bv_search.ensemble.ensemble import EnsembleConfig
+from bv_search.ensemble.config import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
 from bv_search.model.standings import Standings
 from bv_search.report.conclusion import conclude, is_gain
