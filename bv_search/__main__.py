@@ -3,6 +3,7 @@
 import importlib
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from bv_search.command import Command, prepare_streams, tell
 from bv_search.command import main as run_command
@@ -47,7 +48,7 @@ def help_out(exit_status: int) -> int:
         return error.exit_status
 
 
-def find_command(verb: str) -> Command:
+def find_command(verb: str) -> Command[Any]:
     command = importlib.import_module(f"bv_search.{verb}.__main__").COMMAND
     assert isinstance(command, Command)
     return command

@@ -4,22 +4,22 @@ import errno
 import json
 import logging
 import os
-import re
 import signal
 import sys
 import tempfile
 import time
 import traceback
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import Any, Literal, NoReturn, TextIO
+from typing import Any, Generic, Literal, NoReturn, TextIO
 
 from bv_search.errors import BvError, OutputError, UserError
+from bv_search.options import Config, add_options, fill
 
 AUTO: Literal["auto"] = "auto"  # what an option says that leaves the choice to the program
 
@@ -96,15 +96,17 @@ class Result:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command:
-    """A verb: its options, and what it does with them."""
+class Command(Generic[Config]):
+    """A verb: what it may be asked for, and what it does then."""
 
     name: str
     summary: str
     examples: str
-    add_arguments: Callable[[ArgumentParser], None]
-    run: Callable[[Namespace, Progress], Result]
-    parts: Mapping[str, "Command"] = field(default_factory=dict)  # commands of its own, by their first word
+    config: type[Config]  # its fields are the options
+    run: Callable[[Config, Progress], Result]
+    parts: Mapping[str, "Command[Any]"] = field(
+        default_factory=dict
+    )  # commands of its own, by their first word
 
 
 class _Parser(ArgumentParser):
@@ -115,7 +117,7 @@ class _Parser(ArgumentParser):
         tell(self.format_help().rstrip("\n"))
 
 
-def build_parser(command: Command) -> ArgumentParser:
+def build_parser(command: Command[Any]) -> ArgumentParser:
     parser = _Parser(
         prog=f"bv-search {command.name}",
         description=command.summary,
@@ -123,7 +125,7 @@ def build_parser(command: Command) -> ArgumentParser:
         formatter_class=RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    command.add_arguments(parser)
+    add_options(parser, command.config)
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
     parser.add_argument("--quiet", action="store_true", help="no progress on standard error")
     return parser
@@ -136,7 +138,7 @@ class Terminated(KeyboardInterrupt):
 EXIT_STATUS = {KeyboardInterrupt: 130, Terminated: 143}
 
 
-def main(command: Command, argv: Sequence[str] | None = None) -> int:
+def main(command: Command[Any], argv: Sequence[str] | None = None) -> int:
     """Run a command; exit status 0 done, 2 the user's input, 1 our failure, 130 or 143 interrupted."""
     words = list(sys.argv[1:] if argv is None else argv)
     if words and words[0] in command.parts:
@@ -150,7 +152,7 @@ def main(command: Command, argv: Sequence[str] | None = None) -> int:
         with terminable():
             args = build_parser(command).parse_args(argv)
             progress = Progress(quiet=args.quiet)
-            result = command.run(args, progress)
+            result = command.run(fill(command.config, args), progress)
             progress.close()
             return _say(result, as_json=args.json)
     except BvError as error:
@@ -173,7 +175,7 @@ def main(command: Command, argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _complain(command: Command, line: str) -> None:
+def _complain(command: Command[Any], line: str) -> None:
     with suppress(OSError):  # where nobody can hear it, the exit status says it
         print(f"bv-search {command.name}: {line}", file=sys.stderr, flush=True)
 
@@ -283,29 +285,3 @@ def tell(text: str) -> bool:
 def _drop_output() -> None:
     """What is left in its buffer would be tried again at the end, and fail with a traceback."""
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - for good
-
-
-def positive_int(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
-
-
-def fraction(text: str) -> float:
-    value = float(text)
-    if not 0.0 < value <= 1.0:
-        raise ValueError(text)
-    return value
-
-
-def size(text: str) -> int:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?) ?([kMGT]?)(i?)B", text, re.IGNORECASE)
-    if match is None or not 0 < float(match[1]) < 1e15:
-        raise ValueError(text)
-    return int(float(match[1]) * (1024 if match[3] else 1000) ** " kmgt".index(match[2].lower() or " "))
-
-
-size.__name__ = "size such as 512MB or 2GB"
-positive_int.__name__ = "whole number above zero"
-fraction.__name__ = "number above 0 and up to 1"

@@ -1,12 +1,12 @@
 import io
 import json
 import os
-import re
 import shlex
 import signal
 import subprocess
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import pytest
 
@@ -15,45 +15,45 @@ from bv_search.command import (
     Progress,
     Result,
     Terminated,
-    fraction,
     main,
-    positive_int,
     signals_held,
-    size,
     terminable,
 )
 from bv_search.errors import BvError, DataError
+from bv_search.options import Option
+from bv_search.words import fraction, positive_int
 
 
-def add_count(parser: ArgumentParser) -> None:
-    parser.add_argument("--count", type=positive_int, default=1)
-    parser.add_argument("--share", type=fraction, default=1.0)
+@dataclass(frozen=True, kw_only=True)
+class Counting:
+    count: Annotated[int, Option("how far", read=positive_int)] = 1
+    share: Annotated[float, Option("of it", read=fraction)] = 1.0
 
 
-def count(args: Namespace, progress: Progress) -> Result:
-    progress.say(f"counting to {args.count}")
-    return Result(text=f"counted {args.count}", json={"count": args.count})
+def count(asked: Counting, progress: Progress) -> Result:
+    progress.say(f"counting to {asked.count}")
+    return Result(text=f"counted {asked.count}", json={"count": asked.count})
 
 
-def failing(failure: BaseException) -> Command:
-    def fail(args: Namespace, progress: Progress) -> Result:
+def failing(failure: BaseException) -> Command[Any]:
+    def fail(asked: Counting, progress: Progress) -> Result:
         raise failure
 
-    return Command(name="fail", summary="Fail.", examples="", add_arguments=add_count, run=fail)
+    return Command(name="fail", summary="Fail.", examples="", config=Counting, run=fail)
 
 
 COUNT = Command(
     name="count",
     summary="Count.",
     examples="\n  bv-search count --count 3\n",
-    add_arguments=add_count,
+    config=Counting,
     run=count,
 )
 
 
 def test_a_command_may_have_commands_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     whole = failing(AssertionError("not asked for"))
-    with_part = Command(**{**vars(whole), "parts": {"count": COUNT}})
+    with_part = replace(whole, parts={"count": COUNT})
     assert main(with_part, ["count", "--count", "3", "--quiet"]) == 0
     assert capsys.readouterr().out == "counted 3\n"
 
@@ -146,10 +146,10 @@ def test_a_bug_shows_where_it_happened_and_says_that_it_is_ours(capsys: pytest.C
 
 
 def test_a_number_that_json_cannot_hold_is_our_failure(capsys: pytest.CaptureFixture[str]) -> None:
-    def run(args: Namespace, progress: Progress) -> Result:
+    def run(asked: Counting, progress: Progress) -> Result:
         return Result(text="", json={"score": float("nan")})
 
-    broken = Command(name="nan", summary="", examples="", add_arguments=add_count, run=run)
+    broken = Command(name="nan", summary="", examples="", config=Counting, run=run)
     assert main(broken, ["--json"]) == 1
     assert capsys.readouterr().out == ""
 
@@ -177,47 +177,15 @@ def test_on_a_plain_stream_updates_come_seldom_and_lines_always() -> None:
     assert stream.getvalue() == "step 0\ndone\n"
 
 
-@pytest.mark.parametrize("text", ["0", "-1", "1.5", "x"])
-def test_a_count_is_a_whole_number_above_zero(text: str) -> None:
-    with pytest.raises((ValueError, ArgumentTypeError)):
-        positive_int(text)
-
-
-@pytest.mark.parametrize("text", ["0", "1.01", "-0.5", "nan", "inf", "x"])
-def test_a_fraction_is_above_zero_and_up_to_one(text: str) -> None:
-    with pytest.raises((ValueError, ArgumentTypeError)):
-        fraction(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("2GB", 2_000_000_000), ("512MB", 512_000_000), ("1.5 GiB", 3 << 29), ("64kib", 1 << 16), ("100B", 100)],
-)
-def test_a_size_has_a_unit(text: str, expected: int) -> None:
-    assert size(text) == expected
-
-
-@pytest.mark.parametrize("text", ["2", "0GB", "-1GB", "GB", "2 gigabytes", "nan"])
-def test_a_size_without_one_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(text)):
-        size(text)
-
-
-@pytest.mark.parametrize("text", ["9" * 400 + "GB", "1e400GB"])
-def test_a_size_beyond_all_disks_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="GB"):
-        size(text)
-
-
 def test_sigterm_is_an_interrupt_once() -> None:
-    def work(args: Namespace, progress: Progress) -> Result:
+    def work(asked: Counting, progress: Progress) -> Result:
         try:
             signal.raise_signal(signal.SIGTERM)
         finally:
             signal.raise_signal(signal.SIGTERM)  # while it tidies up
         return Result(text="", json={})
 
-    command = Command(name="work", summary="", examples="", add_arguments=add_count, run=work)
+    command = Command(name="work", summary="", examples="", config=Counting, run=work)
     assert main(command, []) == 143
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
@@ -241,14 +209,14 @@ def test_sigterm_is_told_from_ctrl_c_by_whatever_interrupt_it_surfaces() -> None
 def test_signals_that_are_held_come_after_the_block() -> None:
     reached = []
 
-    def work(args: Namespace, progress: Progress) -> Result:
+    def work(asked: Counting, progress: Progress) -> Result:
         with signals_held():
             signal.raise_signal(signal.SIGTERM)
             reached.append("the end of the block")
         reached.append("what follows")
         return Result(text="", json={})
 
-    command = Command(name="work", summary="", examples="", add_arguments=add_count, run=work)
+    command = Command(name="work", summary="", examples="", config=Counting, run=work)
     assert main(command, []) == 143
     assert reached == ["the end of the block"]
 
@@ -271,9 +239,10 @@ def test_closed_output_is_no_failure() -> None:
 def test_words_beyond_the_locale_are_written_as_utf8() -> None:
     program = """
 import sys
+from dataclasses import make_dataclass
 from bv_search.command import Command, Result, main
-run = lambda args, progress: Result(text="1 \\u00d7 2 \\udcff", json={})
-sys.exit(main(Command(name="x", summary="", examples="", add_arguments=lambda parser: None, run=run), []))
+run = lambda asked, progress: Result(text="1 \\u00d7 2 \\udcff", json={})
+sys.exit(main(Command(name="x", summary="", examples="", config=make_dataclass("Nothing", []), run=run), []))
 """
     settings = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, env=settings, check=False)

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from bv_search.model.loading import BEST, ENSEMBLE, SMALLEST, model_of_run
+from bv_search.model import BEST, ENSEMBLE, SMALLEST
+from bv_search.model.loading import model_of_run
 from bv_search.model.model import Model
 from bv_search.run import folder
 from bv_search.run.leaderboard import leaderboard_rows

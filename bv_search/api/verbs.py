@@ -156,11 +156,12 @@ def resume(
 ) -> "AnsweringRun":
     """Go on with a run that was interrupted, or with `more` trials than it has."""
     from bv_search.tune import search
+    from bv_search.tune.config import More
 
     path = Path(_path_of(run))
     config = _tune_config("" if store is None else _path_of(store), options)
     if more is not None:
-        config = replace(config, trials=more, more=True)
+        config = replace(config, trials=More(more))
     with listening(progress) as heard:
         search.run(replace(config, resume=True, name=path.name, runs=path.parent), heard)
     return _opened(path)
@@ -197,15 +198,16 @@ def ensemble(
 ) -> "EnsembleResult":
     """Combine heads of a run, or of several on one store, with the encoder; the first run keeps it."""
     from bv_search.ensemble import ensemble as combining
+    from bv_search.ensemble.config import EnsembleConfig
     from bv_search.errors import UnknownName
     from bv_search.model.combine import Method
 
-    method = options.get("method", combining.EnsembleConfig.method)
+    method = options.get("method", EnsembleConfig.method)
     if method not in set(Method):
         raise UnknownName("method", method, Method)
     named: dict[str, Any] = {**options, "method": Method(method)}
     with listening(progress) as heard:
-        return combining.run(combining.EnsembleConfig(runs=_paths_of(run), **named), heard)
+        return combining.run(EnsembleConfig(runs=_paths_of(run), **named), heard)
 
 
 def report(
@@ -218,10 +220,9 @@ def report(
 ) -> "ReportResult":
     """Write the report of each run into its folder; a notebook shows it."""
     from bv_search.report import report as reporting
+    from bv_search.report.config import ReportConfig
 
-    config = reporting.ReportConfig(
-        runs=_paths_of(run), together=_text(together), data=_text(data), mlflow=mlflow
-    )
+    config = ReportConfig(runs=_paths_of(run), together=_text(together), data=_text(data), mlflow=mlflow)
     with listening(progress) as heard:
         return reporting.run(config, heard)
 
@@ -238,9 +239,10 @@ def predict(
     For texts at hand see `run.best.predict(texts)`.
     """
     from bv_search.predict import predict as predicting
+    from bv_search.predict.config import PredictConfig
 
     place = None if store is None else _path_of(store)
-    config = predicting.PredictConfig(place=_path_of(model), store=place, **options)
+    config = PredictConfig(place=_path_of(model), store=place, **options)
     with listening(progress) as heard:
         return predicting.run(config, heard)
 
@@ -250,8 +252,9 @@ def export(
 ) -> "ExportResult":
     """Write a model of a run as a new folder to publish, which `Model.from_pretrained` and `predict` take."""
     from bv_search.export import export as exporting
+    from bv_search.export.config import ExportConfig
 
-    config = exporting.ExportConfig(run=_path_of(run), to=str(to), **options)
+    config = ExportConfig(run=_path_of(run), to=str(to), **options)
     with listening(progress) as heard:
         return exporting.run(config, heard)
 

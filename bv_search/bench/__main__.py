@@ -2,11 +2,15 @@
 
 import importlib
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
+from dataclasses import dataclass
+from typing import Annotated
 
 from bv_search.bench.cluster_work import WORKS
-from bv_search.command import AUTO, Command, Progress, Result, main, positive_int, size
+from bv_search.command import AUTO, Command, Progress, Result, main
+from bv_search.options import Option
 from bv_search.precision import PRECISIONS
+from bv_search.words import positive_int, positive_number, size
 
 EXAMPLES = """
   bv-search bench extract --encoder stages/squad/0.3 --data squad/    extraction against a bare forward loop
@@ -42,159 +46,124 @@ BENCHMARKS = {
 
 ROUNDS = 3
 REPLAYED = ("random", "hyperopt", "optuna", "optuna-gp")
-GENERATIONS = (1, 4, 8, 16, 32)
-SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 TRIALS = {"probe": 32, "seeds": 32, "driver": 1000, "cluster": 1024}
 
-
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("benchmark", choices=sorted(BENCHMARKS), help="what to measure")
-    parser.add_argument(
-        "--rounds",
-        type=positive_int,
-        help=f"every arm once in each; of precision, a seed each (default: {ROUNDS}; probe: 1)",
-    )
-    extract = parser.add_argument_group("extract, finetune, ride")
-    extract.add_argument("--task", default="squad2-span", help="whose windows (default: %(default)s)")
-    extract.add_argument("--encoder", help="a stage, a transformers folder, or a name on the Hub")
-    extract.add_argument("--data", metavar="PATH", help="local folder or file of the task")
-    extract.add_argument("--batch-tokens", type=positive_int, help="of one forward pass (default: 1024)")
-    extract.add_argument(
-        "--fraction",
-        type=float,
-        default=1.0,
-        metavar="F",
-        help="of an epoch, for ride (default: %(default)s)",
-    )
-    passes = parser.add_argument_group("extract, finetune, ride, scan")
-    passes.add_argument("--windows", type=positive_int, default=480, help="of a round (default: %(default)s)")
-    threads = parser.add_argument_group("extract, finetune, ride, scan, probe, precision, search")
-    threads.add_argument(
-        "--threads",
-        type=positive_int,
-        default=1,
-        help="a whole search has them all; processes of replays (default: %(default)s)",
-    )
-    scan = parser.add_argument_group("ride, scan, tune, precision, search, driver, cluster")
-    scan.add_argument(
-        "--precision",
-        default=AUTO,
-        choices=(AUTO, *PRECISIONS),
-        help="of packs, for scan (default: %(default)s)",
-    )
-    scan.add_argument("--heads", type=positive_int, default=32, help="of a pack (default: %(default)s)")
-    probe = parser.add_argument_group("probe, seeds, driver, cluster")
-    counts = ", ".join(f"{name} {count}" for name, count in TRIALS.items())
-    probe.add_argument("--trials", type=positive_int, help=f"of a search (default: {counts})")
-    store = parser.add_argument_group("store, scan, tune, probe, precision, seeds, search")
-    store.add_argument(
-        "--store", metavar="STORE", help="for scan, of a span task (default for store: a synthetic one)"
-    )
-    search = parser.add_argument_group("ride, search")
-    search.add_argument("--table", nargs="+", metavar="FILE", help="of trained heads; --store makes one")
-    search.add_argument(
-        "--space", metavar="SPACE", help="of a table that is trained, of choices alone; of heads"
-    )
-    search.add_argument(
-        "--seeds", type=positive_int, default=50, help="of each way to search (default: %(default)s)"
-    )
-    search.add_argument(
-        "--budget",
-        type=positive_int,
-        default=64,
-        metavar="N",
-        help="rows of a search, in heads that are trained to their ends (default: %(default)s)",
-    )
-    search.add_argument(
-        "--searchers",
-        nargs="+",
-        metavar="NAME",
-        choices=REPLAYED,
-        default=REPLAYED,
-        help="that are replayed (default: %(default)s)",
-    )
-    search.add_argument(
-        "--generations",
-        nargs="+",
-        metavar="N",
-        type=positive_int,
-        default=GENERATIONS,
-        help="heads under way at once (default: %(default)s)",
-    )
-    search.add_argument("--plot", metavar="FILE.svg", help="draw regrets against rows")
-    driver = parser.add_argument_group("driver")
-    driver.add_argument(
-        "--workers", type=positive_int, default=256, help="that learn nothing (default: %(default)s)"
-    )
-    driver.add_argument(
-        "--searcher", default="random", choices=REPLAYED, help="that proposes (default: %(default)s)"
-    )
-    _add_cluster(parser)
-    reading = parser.add_argument_group("store")
-    reading.add_argument(
-        "--megabytes", type=positive_int, default=1024, help="read in a round (default: %(default)s)"
-    )
+EXTRACT = "extract, finetune, ride"
+PASSES = "extract, finetune, ride, scan"
+THREADS = "extract, finetune, ride, scan, probe, precision, search"
+SCAN = "ride, scan, tune, precision, search, driver, cluster"
+PROBE = "probe, seeds, driver, cluster"
+STORE = "store, scan, tune, probe, precision, seeds, search"
+SEARCH = "ride, search"
+DRIVER = "driver"
+CLUSTER = "cluster; by default rates are measured on this machine, if they can be"
+READING = "store"
 
 
-def _add_cluster(parser: ArgumentParser) -> None:
-    """Rates of a cluster; prices are those of g6.4xlarge and m7i.2xlarge, on demand."""
-    cluster = parser.add_argument_group(
-        "cluster; by default rates are measured on this machine, if they can be"
+@dataclass(frozen=True, kw_only=True)
+class BenchArguments:
+    """Rates and prices of a cluster are those of g6.4xlarge and m7i.2xlarge, on demand."""
+
+    benchmark: Annotated[str, Option("what to measure", choices=sorted(BENCHMARKS), positional=True)]
+    rounds: Annotated[
+        int | None,
+        Option(
+            f"every arm once in each; of precision, a seed each (default: {ROUNDS}; probe: 1)",
+            read=positive_int,
+        ),
+    ] = None
+    task: Annotated[str, Option("whose windows", group=EXTRACT)] = "squad2-span"
+    encoder: Annotated[
+        str | None, Option("a stage, a transformers folder, or a name on the Hub", group=EXTRACT)
+    ] = None
+    data: Annotated[
+        str | None,
+        Option("local folder or file of the task", metavar="PATH", group=EXTRACT),
+    ] = None
+    batch_tokens: Annotated[
+        int | None, Option("of one forward pass (default: 1024)", read=positive_int, group=EXTRACT)
+    ] = None
+    fraction: Annotated[float, Option("of an epoch, for ride", group=EXTRACT)] = 1.0
+    windows: Annotated[int, Option("of a round", read=positive_int, group=PASSES)] = 480
+    threads: Annotated[
+        int, Option("a whole search has them all; processes of replays", read=positive_int, group=THREADS)
+    ] = 1
+    precision: Annotated[str, Option("of packs, for scan", choices=(AUTO, *PRECISIONS), group=SCAN)] = AUTO
+    heads: Annotated[int, Option("of a pack", read=positive_int, group=SCAN)] = 32
+    trials: Annotated[
+        int | None,
+        Option(
+            f"of a search (default: {', '.join(f'{name} {count}' for name, count in TRIALS.items())})",
+            read=positive_int,
+            group=PROBE,
+        ),
+    ] = None
+    store: Annotated[
+        str | None,
+        Option("for scan, of a span task (default for store: a synthetic one)", metavar="STORE", group=STORE),
+    ] = None
+    table: Annotated[
+        tuple[str, ...], Option("of trained heads; --store makes one", metavar="FILE", group=SEARCH)
+    ] = ()
+    space: Annotated[
+        str | None,
+        Option("of a table that is trained, of choices alone; of heads", metavar="SPACE", group=SEARCH),
+    ] = None
+    seeds: Annotated[int, Option("of each way to search", read=positive_int, group=SEARCH)] = 50
+    budget: Annotated[
+        int,
+        Option("rows of a search, in heads that are trained to their ends", read=positive_int, group=SEARCH),
+    ] = 64
+    searchers: Annotated[
+        tuple[str, ...], Option("that are replayed", metavar="NAME", choices=REPLAYED, group=SEARCH)
+    ] = REPLAYED
+    generations: Annotated[
+        tuple[int, ...], Option("heads under way at once", read=positive_int, count="+", group=SEARCH)
+    ] = (1, 4, 8, 16, 32)
+    plot: Annotated[str | None, Option("draw regrets against rows", metavar="FILE.svg", group=SEARCH)] = None
+    workers: Annotated[int, Option("that learn nothing", read=positive_int, group=DRIVER)] = 256
+    searcher: Annotated[str, Option("that proposes", choices=REPLAYED, group=DRIVER)] = "random"
+    work: Annotated[
+        tuple[str, ...], Option("what is searched (default: all)", choices=tuple(WORKS), group=CLUSTER)
+    ] = tuple(WORKS)
+    sizes: Annotated[tuple[int, ...], Option("scan workers", read=positive_int, count="+", group=CLUSTER)] = (
+        tuple(1 << power for power in range(9))
     )
-    cluster.add_argument(
-        "--work", nargs="+", choices=WORKS, default=list(WORKS), help="what is searched (default: all)"
-    )
-    cluster.add_argument(
-        "--sizes", nargs="+", metavar="N", type=positive_int, default=SIZES, help="scan workers"
-    )
-    cluster.add_argument(
-        "--head-rows", type=_rate, metavar="N", help="rows times heads that a worker trains in a second"
-    )
-    cluster.add_argument("--disk", type=size, metavar="SIZE", help="a second of a machine's node cache")
-    cluster.add_argument(
-        "--network", type=size, metavar="SIZE", default=3_100_000_000, help="a second (default: 3.1GB)"
-    )
-    cluster.add_argument(
-        "--object-store",
-        type=size,
-        metavar="SIZE",
-        default=25_000_000_000,
-        help="a second, to all machines together (default: 25GB)",
-    )
-    cluster.add_argument("--driver-seconds", type=_rate, metavar="S", help="of a trial in the driver")
-    cluster.add_argument(
-        "--workers-each", type=positive_int, default=1, help="of a machine (default: %(default)s)"
-    )
-    cluster.add_argument(
-        "--cache",
-        type=size,
-        metavar="SIZE",
-        default=400_000_000_000,
-        help="node cache of a machine (default: 400GB)",
-    )
-    cluster.add_argument(
-        "--price", type=_rate, default=1.32, help="of a machine, $ an hour (default: %(default)s)"
-    )
-    cluster.add_argument(
-        "--head-price", type=_rate, default=0.4, help="of the one that drives (default: %(default)s)"
-    )
+    head_rows: Annotated[
+        float | None,
+        Option(
+            "rows times heads that a worker trains in a second",
+            metavar="N",
+            read=positive_number,
+            group=CLUSTER,
+        ),
+    ] = None
+    disk: Annotated[int | None, Option("a second of a machine's node cache", read=size, group=CLUSTER)] = None
+    network: Annotated[int, Option("a second", read=size, group=CLUSTER)] = size("3.1GB")
+    object_store: Annotated[
+        int,
+        Option("a second, to all machines together", read=size, group=CLUSTER),
+    ] = size("25GB")
+    driver_seconds: Annotated[
+        float | None, Option("of a trial in the driver", read=positive_number, metavar="S", group=CLUSTER)
+    ] = None
+    workers_each: Annotated[int, Option("of a machine", read=positive_int, group=CLUSTER)] = 1
+    cache: Annotated[int, Option("node cache of a machine", read=size, group=CLUSTER)] = size("400GB")
+    price: Annotated[
+        float, Option("of a machine, $ an hour", read=positive_number, metavar="$", group=CLUSTER)
+    ] = 1.32
+    head_price: Annotated[
+        float, Option("of the one that drives", read=positive_number, metavar="$", group=CLUSTER)
+    ] = 0.4
+    amount: Annotated[int, Option("read in a round", read=size, group=READING)] = size("1GB")
 
 
-def _rate(text: str) -> float:
-    value = float(text)
-    if not 0.0 < value < float("inf"):
-        raise ValueError(text)
-    return value
-
-
-_rate.__name__ = "number above 0"
-
-
-def run(args: Namespace, progress: Progress) -> Result:
-    benchmark = importlib.import_module(f"bv_search.bench.{args.benchmark}")
-    args.trials = args.trials or TRIALS.get(args.benchmark)
-    args.rounds = args.rounds or (1 if args.benchmark == "probe" else ROUNDS)  # a whole search is long
-    result = benchmark.run(args, progress)
+def run(asked: BenchArguments, progress: Progress) -> Result:
+    benchmark = importlib.import_module(f"bv_search.bench.{asked.benchmark}")
+    said = Namespace(**vars(asked))
+    said.trials = said.trials or TRIALS.get(said.benchmark)
+    said.rounds = said.rounds or (1 if said.benchmark == "probe" else ROUNDS)  # a whole search is long
+    result = benchmark.run(said, progress)
     assert isinstance(result, Result)
     return result
 
@@ -203,7 +172,7 @@ COMMAND = Command(
     name="bench",
     summary="Measure a claim of the project on this machine, next to what it is compared with.",
     examples=EXAMPLES,
-    add_arguments=add_arguments,
+    config=BenchArguments,
     run=run,
 )
 

@@ -28,6 +28,7 @@ from bv_search.store.store import Store, StoreSplit
 from bv_search.store.writer import SplitArrays, write_store
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.window import WindowRows
+from bv_search.words import spell_size
 
 SYNTHETIC_LAYERS, SYNTHETIC_WIDTH = 13, 768
 SQUAD_MEAN, SQUAD_SPREAD, SQUAD_MOST = 171, 0.45, 386
@@ -58,8 +59,8 @@ class Prefix:
 
 def run(args: Namespace, progress: Progress) -> Result:
     with tempfile.TemporaryDirectory(prefix="bv-bench-", dir=Path.cwd()) as folder:
-        store = Store.open(args.store) if args.store else _synthetic(Path(folder), args.megabytes, progress)
-        prefix = _prefix(store, args.megabytes << 20)
+        store = Store.open(args.store) if args.store else _synthetic(Path(folder), args.amount, progress)
+        prefix = _prefix(store, args.amount)
         warm = take_turns(_warm_arms(prefix), unit="bytes", rounds=args.rounds, progress=progress)
         cold = take_turns(_cold_arms(prefix), unit="bytes", rounds=args.rounds, progress=progress, warm=False)
         rows = take_turns(
@@ -184,12 +185,12 @@ def _row_arms(prefix: Prefix, folder: Path) -> dict[str, Arm]:
     return {"scan of windows": scan_windows, "HDF5 in random batches": random_batches}
 
 
-def _synthetic(folder: Path, megabytes: int, progress: Progress) -> Store:
+def _synthetic(folder: Path, amount: int, progress: Progress) -> Store:
     """Lengths like those of SQuAD, BERT-base's shape."""
-    progress.say(f"writing a synthetic store of {megabytes} MB")
+    progress.say(f"writing a synthetic store of {spell_size(amount)}")
     rng = np.random.default_rng(0)
     token_bytes = SYNTHETIC_LAYERS * SYNTHETIC_WIDTH * 2
-    count = max(MICRO_BATCH, (megabytes << 20) // (token_bytes * SQUAD_MEAN))
+    count = max(MICRO_BATCH, amount // (token_bytes * SQUAD_MEAN))
     lengths = np.clip(rng.lognormal(np.log(155), SQUAD_SPREAD, count), 30, SQUAD_MOST).astype(int)
     values = rng.normal(size=(SYNTHETIC_LAYERS, SQUAD_MOST, SYNTHETIC_WIDTH)).astype(np.float32)
     table = WindowRows()

@@ -11,8 +11,9 @@ from bv_search.command import Progress, Result
 from bv_search.demo.cache import TASK, DemoCache, DemoSettings, provide
 from bv_search.model.standings import standings_text
 from bv_search.report import report
+from bv_search.report.config import ReportConfig
 from bv_search.report.facts import Facts
-from bv_search.report.report import Report, ReportConfig
+from bv_search.report.report import Report
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import leaderboard_text
 from bv_search.run.mlflow import open_mirror

@@ -1,10 +1,12 @@
 """`bv-search doctor`."""
 
 import sys
-from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 from bv_search.command import Command, Progress, Result, main
+from bv_search.options import Option
 from bv_search.tune.config import TuneConfig
 
 EXAMPLES = """
@@ -13,20 +15,15 @@ EXAMPLES = """
 """
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "--runs",
-        type=Path,
-        default=TuneConfig.runs,
-        metavar="FOLDER",
-        help="where runs go (default: %(default)s)",
-    )
+@dataclass(frozen=True, kw_only=True)
+class DoctorArguments:
+    runs: Annotated[Path, Option("where runs go")] = TuneConfig.runs
 
 
-def run(args: Namespace, progress: Progress) -> Result:
+def run(asked: DoctorArguments, progress: Progress) -> Result:
     from bv_search.doctor.diagnosis import diagnose  # with torch
 
-    found = diagnose(args.runs)
+    found = diagnose(asked.runs)
     return Result(text=str(found), json=found.to_json(), exit_status=0 if found.ok else 2)
 
 
@@ -34,7 +31,7 @@ COMMAND = Command(
     name="doctor",
     summary="Say what this machine offers, from processor to MLflow, and what will be chosen.",
     examples=EXAMPLES,
-    add_arguments=add_arguments,
+    config=DoctorArguments,
     run=run,
 )
 

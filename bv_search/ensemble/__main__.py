@@ -1,11 +1,9 @@
 """`bv-search ensemble RUN…`."""
 
 import sys
-from argparse import ArgumentParser, Namespace
 
-from bv_search.command import Command, Progress, Result, main, positive_int
-from bv_search.ensemble.ensemble import EnsembleConfig, run
-from bv_search.model.combine import Method
+from bv_search.command import Command, Progress, Result, main
+from bv_search.ensemble.config import EnsembleConfig
 
 EXAMPLES = """
   bv-search ensemble runs/first                 the best combination of the run's heads and the encoder
@@ -14,37 +12,10 @@ EXAMPLES = """
 """
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("runs", metavar="RUN", nargs="+", help="folders of runs on one task and store")
-    parser.add_argument(
-        "--method",
-        choices=[str(method) for method in (Method.GREEDY, Method.MEAN, Method.MAX)],
-        default=str(EnsembleConfig.method),
-        help="greedy: the best one, then whoever lowers the loss of the mean most; "
-        "mean, max: of the first of the heads, with the encoder or without (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--limit",
-        type=positive_int,
-        default=EnsembleConfig.limit,
-        metavar="N",
-        help="heads considered (default: %(default)s)",
-    )
-    parser.add_argument("--data", help="check that the store was made of this data")
-    parser.add_argument("--no-mlflow", action="store_true", help="write the run folder only")
+def run(config: EnsembleConfig, progress: Progress) -> Result:
+    from bv_search.ensemble import ensemble  # with torch
 
-
-def command(args: Namespace, progress: Progress) -> Result:
-    result = run(
-        EnsembleConfig(
-            runs=tuple(args.runs),
-            method=Method(args.method),
-            limit=args.limit,
-            data=args.data,
-            mlflow=not args.no_mlflow,
-        ),
-        progress,
-    )
+    result = ensemble.run(config, progress)
     return Result(text=result.text(), json=result.to_json())
 
 
@@ -52,8 +23,8 @@ COMMAND = Command(
     name="ensemble",
     summary="Combine heads and encoder: chosen on select, with folds out of fold; the score is of report.",
     examples=EXAMPLES,
-    add_arguments=add_arguments,
-    run=command,
+    config=EnsembleConfig,
+    run=run,
 )
 
 if __name__ == "__main__":

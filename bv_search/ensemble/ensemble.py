@@ -7,9 +7,10 @@ from typing import Self
 
 from bv_search.command import Progress
 from bv_search.ensemble.candidates import Candidate, find_candidates, find_choosers, open_runs
+from bv_search.ensemble.config import EnsembleConfig
 from bv_search.ensemble.result import EnsembleResult, MemberScore
 from bv_search.ensemble.selection import Panel, Selection, choose
-from bv_search.model.combine import Method, check_method, combine
+from bv_search.model.combine import check_method, combine
 from bv_search.model.registry import register
 from bv_search.model.standings import compare_ladder
 from bv_search.run.choosers import Choosers
@@ -20,15 +21,6 @@ from bv_search.scan.store_view import role_index
 from bv_search.store.store import Store
 from bv_search.tasks.evaluation import difference
 from bv_search.tasks.row import Role
-
-
-@dataclass(frozen=True, kw_only=True)
-class EnsembleConfig:
-    runs: tuple[str, ...]  # on one store; the first one gets ensemble.json
-    method: Method = Method.GREEDY
-    limit: int = 16  # of the best heads are considered
-    data: str | None = None  # if given: the data that the store must have been made of
-    mlflow: bool = True  # mirror and register the result
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,9 @@
 """`bv-search export RUN --to FOLDER`."""
 
 import sys
-from argparse import ArgumentParser, Namespace
 
 from bv_search.command import Command, Progress, Result, main
-from bv_search.export.export import ExportConfig, run
+from bv_search.export.config import ExportConfig
 
 EXAMPLES = """
   bv-search export runs/first --to mine                      its best head, with its encoder
@@ -15,34 +14,10 @@ EXAMPLES = """
 """
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("run", metavar="RUN", help="the folder of a run")
-    parser.add_argument("--to", metavar="FOLDER", required=True, help="a new folder: whole, or not there")
-    parser.add_argument(
-        "--member",
-        metavar="NAME",
-        default=ExportConfig.member,
-        help="a trial, best, smallest or ensemble (default: %(default)s)",
-    )
-    parser.add_argument("--encoder", metavar="FOLDER", help="where the model's encoder is now")
-    parser.add_argument("--no-encoder", action="store_true", help="name the encoder, and leave it out")
-    parser.add_argument(
-        "--onnx", action="store_true", help="add onnx/model.onnx, checked against torch on rows of the run"
-    )
+def run(config: ExportConfig, progress: Progress) -> Result:
+    from bv_search.export import export  # with torch
 
-
-def command(args: Namespace, progress: Progress) -> Result:
-    result = run(
-        ExportConfig(
-            run=args.run,
-            to=args.to,
-            member=args.member,
-            encoder=args.encoder,
-            bundle=not args.no_encoder,
-            onnx=args.onnx,
-        ),
-        progress,
-    )
+    result = export.run(config, progress)
     return Result(text=result.text(), json=result.to_json())
 
 
@@ -50,8 +25,8 @@ COMMAND = Command(
     name="export",
     summary="Write a model of a run as a folder to publish: weights, encoder, card, and ONNX if you like.",
     examples=EXAMPLES,
-    add_arguments=add_arguments,
-    run=command,
+    config=ExportConfig,
+    run=run,
 )
 
 if __name__ == "__main__":

@@ -11,11 +11,12 @@ from bv_search.command import Progress
 from bv_search.encoder.encoder import Encoder
 from bv_search.errors import OutputError, UserError
 from bv_search.export.card import CARD, ModelCard
+from bv_search.export.config import ExportConfig
 from bv_search.export.figures import Figures
 from bv_search.export.onnx import ONNX, check_onnx, check_size, require_onnx, write_onnx
 from bv_search.files import absolute_if_there, check_makeable, folder_being_made, home_path
 from bv_search.model.answer import live_logits
-from bv_search.model.loading import BEST, model_of_run
+from bv_search.model.loading import model_of_run
 from bv_search.model.model import ENCODER_NAME, Model, check_new
 from bv_search.run.folder import Run
 from bv_search.run.roles import open_store
@@ -24,16 +25,6 @@ from bv_search.tasks.row import Role
 from bv_search.tasks.window import WINDOW_SCHEMA
 
 TRIED = 32  # windows of report
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExportConfig:
-    run: str
-    to: str  # a new folder
-    member: str = BEST  # a trial, best, smallest or ensemble
-    encoder: str | None = None  # where the model's encoder is now
-    bundle: bool = True  # the encoder goes with it; else it is named
-    onnx: bool = False  # onnx/model.onnx, too
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
+from bv_search.model import ENSEMBLE
 from bv_search.model.combine import Method
-from bv_search.model.loading import ENSEMBLE, find_trial
+from bv_search.model.loading import find_trial
 from bv_search.model.model import ENCODER_NAME
 from bv_search.model.standings import Standing, compare
 from bv_search.run.choosers import Choosers, describe

@@ -1,42 +1,91 @@
 """What is asked of extraction."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Annotated
 
 from bv_search.command import AUTO
 from bv_search.errors import UserError
+from bv_search.options import DataOption, Option, TaskOption, check_choices
 from bv_search.precision import PRECISIONS
-from bv_search.store.dtype import stored_dtype
-from bv_search.store.layout import FORMATS, LIMITS, TOKENS, BlockLimits
+from bv_search.store.dtype import STORED
+from bv_search.store.layout import FORMATS, LIMITS, MICRO_BATCH, TOKENS, BlockLimits
+from bv_search.words import positive_int, refuse, size
 
 MOST_WORKERS = 10_000  # processes, of all machines
 MOST_THREADS = 1_024  # of one of them
+
+
+def read_layers(text: str) -> tuple[int, ...] | None:
+    if text == "all":
+        return None
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        refuse(text, "all, or numbers as in 0,6,12")
+
+
+def read_limits(text: str) -> BlockLimits:
+    return BlockLimits(bytes=size(text), windows=MICRO_BATCH)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExtractConfig:
     """One extraction: which encoder on which data, what is kept of it, and where."""
 
-    task: str  # a name, or the path of a YAML file
-    encoder: str  # a stage, a transformers folder, or a name on the Hub
-    out: str  # the store's folder or address
-    data: str | None = None  # a local folder or file; None: the Hub
-    format: str = "npy"  # of blocks; none: no hidden states are kept
-    dtype: str = "float16"  # how values are stored
-    layers: tuple[int, ...] | None = None  # 0 is the embeddings; None: all
-    tokens: str | None = None  # all | first | mean; None: all for spans, first for the rest
-    workers: int | None = None  # encoding processes; 0: this process, without Ray; None: as many as fit
-    threads: int | None = None  # of each worker on a CPU
-    precision: str = AUTO  # of the forward pass; auto: 16 bits where the hardware has them
-    batch_tokens: int | None = None  # tokens of a batch, padding included; None: by the device
-    seed: int = 0  # of the order of rows
-    repair: bool = False  # redo the damaged files of a finished store
-    limits: BlockLimits = field(default=LIMITS)
+    task: TaskOption
+    encoder: Annotated[str, Option("a stage, a transformers folder, or a name on the Hub")]
+    out: Annotated[str, Option("the store's folder or address", metavar="STORE")]
+    data: DataOption = None
+    format: Annotated[
+        str,
+        Option(
+            "of blocks; none: keep nothing, the encoder feeds the heads as they train, --source live",
+            choices=FORMATS,
+        ),
+    ] = "npy"
+    dtype: Annotated[str, Option("of values", choices=sorted(STORED))] = "float16"
+    layers: Annotated[
+        tuple[int, ...] | None,
+        Option("0 is the embeddings (default: all)", read=read_layers, metavar="all|N,…"),
+    ] = None
+    tokens: Annotated[
+        str | None, Option("of a window (default: all for spans, first for the rest)", choices=TOKENS)
+    ] = None
+    workers: Annotated[
+        int | None,
+        Option(
+            "encoding processes (default: one per GPU, also of machines to come; without any, one per CPU "
+            "as far as memory goes: each takes twice the encoder's weights and 2GB); 0: no Ray"
+        ),
+    ] = None
+    threads: Annotated[
+        int | None, Option("of each worker on CPUs (default: its share)", read=positive_int)
+    ] = None
+    precision: Annotated[
+        str,
+        Option(
+            "of the forward pass (default: 16 bits where the machine is faster at them)",
+            choices=(AUTO, *PRECISIONS),
+        ),
+    ] = AUTO
+    batch_tokens: Annotated[
+        int | None,
+        Option("of one forward pass, padding included (default: 1024, on a GPU 4096)", read=positive_int),
+    ] = None
+    limits: Annotated[
+        BlockLimits,
+        Option(
+            f"a block is closed at this size (default: {LIMITS.bytes >> 20}MiB)",
+            read=read_limits,
+            metavar="SIZE",
+            name="--block-size",
+        ),
+    ] = LIMITS
+    seed: Annotated[int, Option("of the order of rows")] = 0
+    repair: Annotated[bool, Option("redo the damaged files of a finished store")] = False
 
     def __post_init__(self) -> None:
-        stored_dtype(self.dtype)
-        _one_of("--format", self.format, FORMATS)
-        _one_of("--tokens", self.tokens, (None, *TOKENS))
-        _one_of("--precision", self.precision, (AUTO, *PRECISIONS))
+        check_choices(self)
         for name, value, least, most in (
             ("--workers", self.workers, 0, MOST_WORKERS),
             ("--threads", self.threads, 1, MOST_THREADS),
@@ -51,9 +100,3 @@ class ExtractConfig:
             raise UserError(
                 "--layers is wrong", expected="different layers, as in 0,6,12", found=list(self.layers)
             )
-
-
-def _one_of(option: str, value: str | None, known: tuple[str | None, ...]) -> None:
-    if value not in known:
-        names = ", ".join(name for name in known if name is not None)
-        raise UserError(f"{option} is wrong", expected=f"one of {names}", found=value)

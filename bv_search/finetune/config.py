@@ -4,37 +4,92 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from bv_search.command import AUTO
 from bv_search.encoder.stage import stage_name
 from bv_search.errors import UnknownName, UserError
+from bv_search.options import DataOption, EncoderOption, Option, TaskOption
 from bv_search.precision import BFLOAT16, FLOAT32
+from bv_search.words import numbers, positive_int
 
 PRECISIONS = (AUTO, FLOAT32, BFLOAT16)
 """float16 is none: gradients of an encoder would fall below its smallest number."""
+
+RIDING = 16  # heads, where the space is not a list of points
+RIDERS = "heads that ride along"
+MEMORY = "where memory is short"
 
 
 @dataclass(frozen=True, kw_only=True)
 class FinetuneConfig:
     """One training run through all the fractions of epochs, and where its stages go."""
 
-    task: str  # a name, or the path of a YAML file
-    encoder: str  # a transformers folder, or a name on the Hub
-    fractions: tuple[float, ...]  # epochs; 0 keeps the encoder as it is
-    out: Path  # a folder of stages
-    data: str | None = None  # a local folder or file; None: the Hub
-    seed: int = 0
-    learning_rate: float = 2e-5
-    batch: int = 8  # windows per step
-    device: str = AUTO
-    precision: str = AUTO  # of matrix products; auto: as the folder's stages have it, else the faster one
-    accumulate: int = 1  # parts that a worker reads its windows of a step in, to need less memory
-    checkpointing: bool = False  # activations are computed again for the gradients: less memory, more time
-    workers: int = 1  # that read each step together, a part each
-    heads: str | Mapping[str, Any] | None = None  # a search space, of whose heads some ride along
-    trials: int | None = None  # heads that ride; None: a list's points, else RIDING
-    until_heads_plateau: int | None = None  # stages in a row without a better best head that end it
+    task: TaskOption
+    encoder: EncoderOption
+    fractions: Annotated[
+        tuple[float, ...],
+        Option("epochs after which a stage is kept; 0: as it is", read=numbers, metavar="F,…"),
+    ]
+    out: Annotated[Path, Option("folder for the stages")]
+    data: DataOption = None
+    seed: Annotated[int, Option("of head, order and dropout")] = 0
+    learning_rate: Annotated[float, Option("constant after warm-up", metavar="RATE")] = 2e-5
+    batch: Annotated[int, Option("windows per step", read=positive_int)] = 8
+    device: Annotated[str, Option("auto, cpu or cuda")] = AUTO
+    precision: Annotated[
+        str,
+        Option(
+            "of matrix products (default: as the folder's stages have it, or 16 bits where the machine is "
+            "faster at them)",
+            choices=PRECISIONS,
+        ),
+    ] = AUTO
+    workers: Annotated[
+        int,
+        Option(
+            "processes that read each step together, with a GPU each where there are any, else a share of "
+            "the cores",
+            read=positive_int,
+            metavar="N",
+        ),
+    ] = 1
+    accumulate: Annotated[
+        int,
+        Option(
+            "read the windows of a step in N parts, one after another, and add their gradients up",
+            read=positive_int,
+            metavar="N",
+            group=MEMORY,
+        ),
+    ] = 1
+    checkpointing: Annotated[
+        bool,
+        Option(
+            "compute activations again for the gradients rather than keep them: the same stages, later",
+            group=MEMORY,
+        ),
+    ] = False
+    heads: Annotated[
+        str | Mapping[str, Any] | None,
+        Option(
+            "a search space, shipped or a YAML file: heads of it learn on the hidden states of each step",
+            metavar="SPACE",
+            group=RIDERS,
+        ),
+    ] = None
+    trials: Annotated[
+        int | None,
+        Option(f"heads that ride (default: {RIDING}, or all of a list)", read=positive_int, group=RIDERS),
+    ] = None
+    until_heads_plateau: Annotated[
+        int | None,
+        Option(
+            "stop after N fractions in a row at which the best head does no better on select than before",
+            read=positive_int,
+            group=RIDERS,
+        ),
+    ] = None
 
     @property
     def marks(self) -> tuple[float, ...]:

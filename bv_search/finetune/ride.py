@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from bv_search.errors import SpaceError
+from bv_search.finetune.config import RIDING
 from bv_search.scan.trial import TrialConfig
 from bv_search.space.space import Config, Draws, Space, find_space, parse_space
 from bv_search.store.layout import MICRO_BATCH
 
-RIDING = 16  # heads, where the space is not a list of points
 MOST_DRAWS = 1000
 COURSE = frozenset({"passes", "patience", "schedule", "warmup", "data_fraction"})
 """Settings of a head's way through a store. Riding, it goes as far as fine-tuning, at a constant rate."""

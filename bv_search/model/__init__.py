@@ -8,3 +8,6 @@ pyfunc.py     the model as MLflow serves it, without pickle
 logged.py     what a search ends with, as MLflow's LoggedModels
 registry.py   the best of them into MLflow's registry
 """
+
+BEST, SMALLEST, ENSEMBLE = "best", "smallest", "ensemble"
+"""What a run calls its models, beside each trial by its id."""

@@ -15,6 +15,7 @@ from bv_search.files import decode_at, home_path, read_signed
 from bv_search.heads.config import HeadShape
 from bv_search.heads.copies import load_heads
 from bv_search.heads.folder import CONFIG_FILE
+from bv_search.model import BEST, ENSEMBLE, SMALLEST
 from bv_search.model.combine import Method
 from bv_search.model.model import ENCODER_NAME, Member, Model, is_model
 from bv_search.run.folder import JOURNAL, Run
@@ -25,8 +26,6 @@ from bv_search.source.reference import EncoderReference
 from bv_search.store.store import Store
 from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Task
-
-BEST, SMALLEST, ENSEMBLE = "best", "smallest", "ensemble"
 
 
 @dataclass(frozen=True, kw_only=True)

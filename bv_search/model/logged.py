@@ -12,7 +12,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from bv_search.model.loading import ENSEMBLE, model_of_run
+from bv_search.model import ENSEMBLE
+from bv_search.model.loading import model_of_run
 from bv_search.model.model import Model
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best, flat

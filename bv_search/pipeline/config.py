@@ -3,27 +3,28 @@
 FOLDER/stages/0.3  store  run  model    what the steps leave, in their order
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
 from bv_search.extract.config import ExtractConfig
 from bv_search.finetune.config import FinetuneConfig
-from bv_search.tune.config import TuneConfig
+from bv_search.options import DataOption, EncoderOption, Option, OutOption, TaskOption
+from bv_search.tune.config import TRIALS, SpaceOption, TuneConfig
+from bv_search.words import positive_int
 
 STAGES, STORE, RUN, MODEL = "stages", "store", "run", "model"
 
 
 @dataclass(frozen=True, kw_only=True)
 class PipelineConfig:
-    task: str  # a name, or the path of a YAML file
-    encoder: str  # a transformers folder, or a name on the Hub
-    out: Path  # the folder for all of it
-    data: str | None = None  # a local folder or file; None: the Hub
-    fraction: float = 0.3  # of an epoch of fine-tuning
-    space: str | Mapping[str, Any] = ""  # as of TuneConfig
-    trials: int | None = None  # as of TuneConfig
+    task: TaskOption
+    encoder: EncoderOption
+    out: OutOption
+    data: DataOption = None
+    fraction: Annotated[float, Option("of an epoch of fine-tuning, before heads are searched")] = 0.3
+    space: SpaceOption = ""
+    trials: Annotated[int | None, Option(f"heads to try {TRIALS}", read=positive_int)] = None
 
     def finetuning(self) -> FinetuneConfig:
         return FinetuneConfig(

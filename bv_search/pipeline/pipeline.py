@@ -15,7 +15,7 @@ from bv_search.model.loading import is_run, model_of_run
 from bv_search.model.model import Model, is_model
 from bv_search.pipeline.config import MODEL, RUN, STORE, PipelineConfig
 from bv_search.report import report
-from bv_search.report.report import ReportConfig
+from bv_search.report.config import ReportConfig
 from bv_search.run.folder import ENSEMBLE, JOURNAL, REPORT_HTML, Run
 from bv_search.store.layout import MANIFEST
 from bv_search.tune import search, summary

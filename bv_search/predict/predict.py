@@ -7,9 +7,11 @@ from typing import Any
 from bv_search.command import AUTO, Progress
 from bv_search.errors import StoreError, UserError
 from bv_search.files import home_path, real_path
+from bv_search.model import ENSEMBLE
 from bv_search.model.answer import Answers, answer_rows, answer_store
-from bv_search.model.loading import ENSEMBLE, is_run, open_model
+from bv_search.model.loading import is_run, open_model
 from bv_search.model.model import NAME_ENCODER, Model
+from bv_search.predict.config import PredictConfig
 from bv_search.predict.output import check_output, write_answers
 from bv_search.run.folder import Run
 from bv_search.run.roles import find_near, open_store
@@ -19,18 +21,6 @@ from bv_search.store.store import Store
 from bv_search.tasks.dataset import load_dataset, read_rows
 from bv_search.tasks.row import Role, Row
 from bv_search.tasks.task import Task
-
-
-@dataclass(frozen=True, kw_only=True)
-class PredictConfig:
-    place: str  # a run, a trial's folder, a head's folder or a saved model
-    member: str | None = None  # of a run: a trial, best, smallest, ensemble or encoder
-    store: str | None = None  # answer the report rows of this store, by its hidden states
-    data: str | None = None  # answer the rows of this file (a folder: its report rows), by way of the encoder
-    encoder: str | None = None  # where the model's encoder is now
-    out: str | None = None  # .json, .jsonl or .tsv; by default in the folder predictions of `place`
-    overwrite: bool = False
-    device: str = AUTO
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,6 @@ from bv_search.model.standings import BEST, ENSEMBLE, Standing
 from bv_search.report.facts import Facts
 from bv_search.report.formatting import percent
 from bv_search.scan.ladder import ENCODER
-from bv_search.tasks.evaluation import TIE
 
 
 def conclude(facts: Facts) -> str:
@@ -13,7 +12,7 @@ def conclude(facts: Facts) -> str:
     assert best is not None, "a run with a finished head has a best one"
     sentence = f"{_opening(facts, best)} best head scores {best.score:.3f}{_size(best)}"
     beside = [*_beside_ladder(facts, best), *_beside_encoder(facts, best)]
-    return f"{sentence}{''.join(f', {text}' for text in beside)}{_ensemble(facts)}."
+    return f"{sentence}{''.join(f', {text}' for text in beside)}{_ensemble(facts, best)}."
 
 
 def _opening(facts: Facts, best: Standing) -> str:
@@ -22,7 +21,7 @@ def _opening(facts: Facts, best: Standing) -> str:
     if is_gain(facts, best):
         return "A gain: the"
     alone = is_gain(facts, facts.standing(ENSEMBLE))
-    return "A gain of the ensemble alone: the" if alone else "No gain: the"
+    return "A gain of the ensemble alone: the" if alone else "No gain by searching: the"
 
 
 def is_gain(facts: Facts, standing: Standing | None) -> bool:
@@ -54,13 +53,20 @@ def _beside_encoder(facts: Facts, best: Standing) -> list[str]:
     return [f"and {best.delta.beside(f'the encoder ({encoder.score:.3f})')}"]
 
 
-def _ensemble(facts: Facts) -> str:
+def _ensemble(facts: Facts, best: Standing) -> str:
+    """Beside the best head; beside the ladder and the encoder where that says something else of it."""
     ensemble = facts.standing(ENSEMBLE)
     if ensemble is None or ensemble.below is None:
         return ""
+    beside = [ensemble.below.delta.beside("the best head")]
     gain = facts.compared.gain(ensemble.evaluation)
-    text = f"; the ensemble scores {ensemble.score:.3f}, {ensemble.below.delta.beside('the best head')}"
-    if gain is None or gain.delta.word == ensemble.below.delta.word:
-        return text
-    link = "but" if TIE in (gain.delta.word, ensemble.below.delta.word) else "and"
-    return f"{text} {link} {gain.delta.beside(f'the {gain.over.title}')}"
+    if gain is not None and gain.delta.word != ensemble.below.delta.word:
+        beside.append(gain.delta.beside(f"the {gain.over.title}"))
+    if _over_encoder(ensemble) != _over_encoder(best) and (gain is None or gain.over.role != ENCODER):
+        assert ensemble.delta is not None
+        beside.append(ensemble.delta.beside("the encoder"))
+    return f"; the ensemble scores {ensemble.score:.3f}, {' and '.join(beside)}"
+
+
+def _over_encoder(standing: Standing) -> str | None:
+    return None if standing.delta is None else standing.delta.word

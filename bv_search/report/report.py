@@ -13,20 +13,13 @@ from bv_search.model.standings import Standing, Standings
 from bv_search.report import formatting
 from bv_search.report.comparison import write_together
 from bv_search.report.conclusion import conclude
+from bv_search.report.config import ReportConfig
 from bv_search.report.facts import Facts, gather
 from bv_search.report.page import render
 from bv_search.run.folder import REPORT_HTML, REPORT_MD, Run
 from bv_search.run.mlflow import open_mirror
 from bv_search.run.roles import check_data
 from bv_search.tasks.row import Dataset, Role
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReportConfig:
-    runs: tuple[str, ...]  # each gets its own report
-    data: str | None = None  # that the stores were made of, so that its rows can be read on the page
-    mlflow: bool = True  # the reports go to MLflow too
-    together: str | None = None  # the folder for what compares runs; None: of several, that of the first
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,11 @@
 """`bv-search store verify|info STORE`."""
 
 import sys
-from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
+from typing import Annotated
 
 from bv_search.command import Command, Progress, Result, main
+from bv_search.options import Option
 from bv_search.store.info import describe, render
 from bv_search.store.store import Store
 from bv_search.store.verify import verify_store
@@ -14,14 +16,15 @@ EXAMPLES = """
 """
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("action", choices=["verify", "info"], help="what to do")
-    parser.add_argument("store", metavar="STORE", help="a store's folder or address")
+@dataclass(frozen=True, kw_only=True)
+class StoreArguments:
+    action: Annotated[str, Option("what to do", choices=("verify", "info"), positional=True)]
+    store: Annotated[str, Option("a store's folder or address", metavar="STORE", positional=True)]
 
 
-def run(args: Namespace, progress: Progress) -> Result:
-    store = Store.open(args.store)
-    if args.action == "info":
+def run(asked: StoreArguments, progress: Progress) -> Result:
+    store = Store.open(asked.store)
+    if asked.action == "info":
         info = describe(store)
         return Result(text=render(info), json=info)
     return verify_store(store, progress).result()
@@ -31,7 +34,7 @@ COMMAND = Command(
     name="store",
     summary="Look at an activation store: is it whole, what is in it, what does a pass cost?",
     examples=EXAMPLES,
-    add_arguments=add_arguments,
+    config=StoreArguments,
     run=run,
 )
 

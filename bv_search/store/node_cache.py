@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from bv_search.files import digest_file
+from bv_search.words import spell_size
 
 FREE_SHARE = 0.1  # of the disk stays free, where nobody says how large the cache may be
 LOCK = ".lock"
@@ -152,7 +153,7 @@ class NodeCache:
 
     def _make_room(self, size: int, beside: Path) -> None:
         if self._limit is not None and size > self._limit:
-            raise NoRoom(f"a block has {size:,} bytes, and all of it {self._limit:,}")
+            raise NoRoom(f"a block has {spell_size(size)}, and all of it {spell_size(self._limit)}")
         self._sweep(beside)
         while not self._has_room(size):
             if not self._drop_oldest():

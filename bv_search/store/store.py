@@ -21,6 +21,7 @@ from bv_search.store.reader import BlockReader
 from bv_search.store.statistics import Statistics
 from bv_search.tasks.registry import task_from_json
 from bv_search.tasks.task import Task
+from bv_search.words import spell_size
 
 if TYPE_CHECKING:
     from bv_search.store.arrays import ArraysOptions, Hidden, Labels
@@ -80,9 +81,9 @@ class Store:
             raise StoreError(
                 "has blocks that do not fit into the memory for them",
                 where=self.path,
-                expected=f"at least {largest} bytes",
-                found=memory,
-                do="give it more, or extract with smaller --block-bytes into another --out",
+                expected=f"at least {spell_size(largest)}",
+                found=spell_size(memory),
+                do="give it more, or extract with smaller --block-size into another --out",
             )
 
     @property

@@ -9,12 +9,14 @@ FOLDER/stages/0.3  stores/0.3  runs/heads-0.3 …    what steps leave, by stage
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from bv_search.encoder.stage import stage_name
 from bv_search.errors import UnknownName, UserError
 from bv_search.extract.config import ExtractConfig
 from bv_search.finetune.config import FinetuneConfig
+from bv_search.options import DataOption, EncoderOption, Option, OutOption, TaskOption
+from bv_search.words import names, numbers, positive_int, yes_or_no
 
 CURVE, HEADS, DATA, TRANSFER = "curve", "heads", "data", "transfer"
 ENSEMBLES, LAYERS, ERRORS, ANSWER = "ensembles", "layers", "errors", "answer"
@@ -28,19 +30,57 @@ TENTHS = tuple(number / 10 for number in range(1, 11))
 
 @dataclass(frozen=True, kw_only=True)
 class StudiesConfig:
-    task: str  # a name, or the path of a YAML file
-    encoder: str  # a transformers folder, or a name on the Hub
-    out: Path  # the folder for all of it
-    data: str | None = None  # a local folder or file; None: the Hub
-    stages: tuple[float, ...] = (0.0, 0.1, 0.3, 1.0, 2.0)  # epochs of fine-tuning
-    fractions: tuple[float, ...] = TENTHS  # of the rows that the best head learns from
-    heads: str | Mapping[str, Any] = ""  # the grid of heads; "": paper-span or paper-classification
-    space: str | Mapping[str, Any] = ""  # what is searched at each stage; "": by the task
-    trials: int | None = None  # heads of each search; None: as `tune` has it
-    seeds: int = 3  # times that each head is trained
-    cap: float = 1.0  # % of the encoder's parameters that the heads of an ensemble may have
-    only: tuple[str, ...] = STUDIES
-    keep_stores: bool = True  # False: the encoder feeds the heads as they train, and no hidden state is kept
+    task: TaskOption
+    encoder: EncoderOption
+    out: OutOption
+    data: DataOption = None
+    stages: Annotated[
+        tuple[float, ...],
+        Option(
+            "epochs of fine-tuning, 0 is the encoder as it comes (default: 0,0.1,0.3,1,2)",
+            read=numbers,
+            metavar="F,…",
+        ),
+    ] = (0.0, 0.1, 0.3, 1.0, 2.0)
+    fractions: Annotated[
+        tuple[float, ...],
+        Option(
+            "of the data that the best head learns from; 0.1..1 in tenths (default: 0.1..1)",
+            read=numbers,
+            metavar="F,…|F..F",
+        ),
+    ] = TENTHS
+    heads: Annotated[
+        str | Mapping[str, Any],
+        Option(
+            "a grid: its heads are trained at every stage (default: paper-span or paper-classification)",
+            metavar="SPACE",
+        ),
+    ] = ""
+    space: Annotated[
+        str | Mapping[str, Any],
+        Option("searched at every stage (default: adapters for spans, classification for the rest)"),
+    ] = ""
+    trials: Annotated[
+        int | None,
+        Option("heads of each search (default: as of tune)", read=positive_int),
+    ] = None
+    seeds: Annotated[int, Option("times that each head is trained", read=positive_int)] = 3
+    cap: Annotated[
+        float,
+        Option("of the encoder's parameters, that the heads of an ensemble may have", metavar="PERCENT"),
+    ] = 1.0
+    only: Annotated[
+        tuple[str, ...], Option(f"some of {', '.join(STUDIES)} (default: all)", read=names, metavar="STUDY,…")
+    ] = STUDIES
+    keep_stores: Annotated[
+        bool,
+        Option(
+            "no: the encoder feeds the heads as they train, and no hidden state is kept (default: yes)",
+            read=yes_or_no,
+            metavar="yes|no",
+        ),
+    ] = True
 
     def __post_init__(self) -> None:
         for name in self.only:
@@ -51,9 +91,7 @@ class StudiesConfig:
         for fraction in self.fractions:
             if not 0 < fraction <= 1:
                 raise UserError(
-                    "a fraction of the data is wrong",
-                    expected="numbers above 0 and up to 1",
-                    found=fraction,
+                    "a fraction of the data is wrong", expected="numbers above 0 and up to 1", found=fraction
                 )
         if not self.fractions:
             raise UserError("no fractions of the data", expected="numbers such as 0.1,0.5,1")
@@ -75,11 +113,7 @@ class StudiesConfig:
 
     def finetuning(self) -> FinetuneConfig:
         return FinetuneConfig(
-            task=self.task,
-            encoder=self.encoder,
-            fractions=self.stages,
-            out=self.out / STAGES,
-            data=self.data,
+            task=self.task, encoder=self.encoder, fractions=self.stages, out=self.out / STAGES, data=self.data
         )
 
     def extraction(self, stage: float) -> ExtractConfig:

@@ -24,7 +24,7 @@ from bv_search.study.config import StudiesConfig
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.row import Role, Row
-from bv_search.tasks.task import Kind, Task
+from bv_search.tasks.task import Task
 from bv_search.tune.dry_run import seconds_per_batch
 
 SAMPLE = 128  # rows that are read for a rate
@@ -82,7 +82,7 @@ def measure(config: StudiesConfig, progress: Progress) -> MachineRates:
     encoder = load_encoder(config.encoder, task=task)
     sample = _windows(task, rows[Role.TRAIN], encoder)
     per_row = sample.num_rows / min(SAMPLE, len(rows[Role.TRAIN]))
-    one_token = task.kind is not Kind.SPAN
+    one_token = not task.per_token
     layers = encoder.layers + (1 if one_token and encoder.has_pooler else 0)
     precision = choose_precision(AUTO, encoder.device).precision
     with _on_one_core():

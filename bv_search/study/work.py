@@ -30,7 +30,6 @@ from bv_search.study.steps import (
     plan,
 )
 from bv_search.tasks.registry import find_task
-from bv_search.tasks.task import Kind
 from bv_search.tune import search
 from bv_search.tune.config import TuneConfig
 
@@ -68,7 +67,7 @@ def check_inputs(config: StudiesConfig) -> None:
     task = find_task(config.task)
     weights_files(locate_encoder(config.encoder).folder)
     spaces.grid_of(config, task)
-    spaces.load(spaces.searched(config, task), one_token=task.kind is not Kind.SPAN)
+    spaces.load(spaces.searched(config, task), one_token=not task.per_token)
 
 
 def _check_settings(config: StudiesConfig) -> None:

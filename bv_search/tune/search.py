@@ -13,7 +13,7 @@ from bv_search.autoscaler import find_growth
 from bv_search.cluster import machines, ray_session
 from bv_search.command import AUTO, Progress
 from bv_search.ensemble import ensemble
-from bv_search.ensemble.ensemble import EnsembleConfig
+from bv_search.ensemble.config import EnsembleConfig
 from bv_search.errors import EncoderError
 from bv_search.files import absolute
 from bv_search.run.folder import Run

@@ -33,6 +33,7 @@ from bv_search.tune.config import (
     GENERATION,
     SCHEDULERS,
     SEEDS,
+    More,
     TuneConfig,
 )
 from bv_search.tune.searchers import SEARCHERS
@@ -156,9 +157,9 @@ def choose_seeds(config: TuneConfig, folds: int) -> int:
 def count_trials(config: TuneConfig, sizes: Sizes) -> int:
     """As many as asked for; a grid has no more than its points."""
     if choose_searcher(config, sizes.space) != "grid":
-        return config.trials or DEFAULT_TRIALS
+        return int(config.trials or DEFAULT_TRIALS)
     points = len(Grid(sizes.space, config.seed or 0, sizes.fit))
-    return min(config.trials or points, points)
+    return min(int(config.trials or points), points)
 
 
 def choose_folds(config: TuneConfig, searcher: str, store: Store) -> int:
@@ -332,7 +333,7 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space, *, one_token: b
 def _resumed_trials(config: TuneConfig, study: Study, sizes: Sizes) -> int:
     if config.trials is None:
         return study.trials
-    trials = study.trials + config.trials if config.more else config.trials
+    trials = study.trials + config.trials if isinstance(config.trials, More) else config.trials
     if trials < study.trials:
         raise UserError(
             "a run cannot lose trials",

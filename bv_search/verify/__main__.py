@@ -1,9 +1,11 @@
 """`bv-search verify STORE|RUN`."""
 
 import sys
-from argparse import ArgumentParser, Namespace
+from dataclasses import dataclass
+from typing import Annotated
 
 from bv_search.command import Command, Progress, Result, main
+from bv_search.options import Option
 from bv_search.verify import verification
 
 EXAMPLES = """
@@ -12,19 +14,22 @@ EXAMPLES = """
 """
 
 
-def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("place", metavar="STORE|RUN", help="a store's folder or address, or a run's folder")
+@dataclass(frozen=True, kw_only=True)
+class VerifyArguments:
+    place: Annotated[
+        str, Option("a store's folder or address, or a run's folder", metavar="STORE|RUN", positional=True)
+    ]
 
 
-def run(args: Namespace, progress: Progress) -> Result:
-    return verification.run(args.place, progress).result()
+def run(asked: VerifyArguments, progress: Progress) -> Result:
+    return verification.run(asked.place, progress).result()
 
 
 COMMAND = Command(
     name="verify",
     summary="Look at every file of a store or a run: is it whole?",
     examples=EXAMPLES,
-    add_arguments=add_arguments,
+    config=VerifyArguments,
     run=run,
 )
 

@@ -2,22 +2,23 @@
 
 import subprocess
 import sys
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from importlib import import_module
-from inspect import isfunction
+from inspect import Parameter, isfunction, signature
 from typing import Any, get_type_hints
 
 import pytest
 
 import bv_search as bv
 from bv_search.api import options
-from bv_search.ensemble.ensemble import EnsembleConfig
+from bv_search.ensemble.config import EnsembleConfig
 from bv_search.errors import BvError
-from bv_search.export.export import ExportConfig
+from bv_search.export.config import ExportConfig
 from bv_search.extract.config import ExtractConfig
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.pipeline.config import PipelineConfig
-from bv_search.predict.predict import PredictConfig
+from bv_search.predict.config import PredictConfig
+from bv_search.report.config import ReportConfig
 from bv_search.run.folder import Run
 from bv_search.store.layout import BlockLimits
 from bv_search.store.store import Store
@@ -80,7 +81,7 @@ def test_importing_it_imports_neither_torch_nor_ray() -> None:
     [
         (options.FinetuneOptions, FinetuneConfig, "task encoder fractions out data"),
         (options.ExtractOptions, ExtractConfig, "task encoder out data"),
-        (options.TuneOptions, TuneConfig, "store more resume"),
+        (options.TuneOptions, TuneConfig, "store resume"),
         (options.PredictOptions, PredictConfig, "place store"),
         (options.EnsembleOptions, EnsembleConfig, "runs"),
         (options.StudyOptions, StudiesConfig, "task encoder out data"),
@@ -96,3 +97,32 @@ def test_options_are_the_fields_of_the_config(taken: Any, config: Any, by_name: 
     assert set(ours) == {field.name for field in fields(config)} - set(by_name.split())
     for name in set(ours) - WIDER:
         assert ours[name] == theirs[name], name
+
+
+@pytest.mark.parametrize(
+    ("verb", "config"),
+    [
+        (bv.finetune, FinetuneConfig),
+        (bv.extract, ExtractConfig),
+        (bv.report, ReportConfig),
+        (bv.predict, PredictConfig),
+        (bv.pipeline, PipelineConfig),
+        (bv.study, StudiesConfig),
+        (bv.quote, StudiesConfig),
+        (bv.rerun, TuneConfig),
+    ],
+)
+def test_what_a_function_names_itself_has_the_config_s_default(verb: Any, config: Any) -> None:
+    defaults = {field.name: field.default for field in fields(config) if field.default is not MISSING}
+    named = {
+        name: parameter.default
+        for name, parameter in signature(verb).parameters.items()
+        if name in defaults and parameter.default is not Parameter.empty
+    }
+    assert named == {name: defaults[name] for name in named}
+    assert named
+
+
+def test_a_report_is_asked_for_by_the_names_of_its_config() -> None:
+    taken = set(signature(bv.report).parameters) - {"run", "progress"}
+    assert taken == {field.name for field in fields(ReportConfig)} - {"runs"}

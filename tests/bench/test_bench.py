@@ -92,7 +92,7 @@ def test_reading_is_compared_with_pread_and_hdf5(
 ) -> None:
     pytest.importorskip("h5py")
     monkeypatch.chdir(tmp_path)
-    assert main(COMMAND, ["store", "--megabytes", "48", "--rounds", "3", "--json", "--quiet"]) == 0
+    assert main(COMMAND, ["store", "--amount", "48MiB", "--rounds", "3", "--json", "--quiet"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["ratios"]["scan / HDF5 in random batches"] > 0
     assert said["ratios"]["time of one layer / time of all"] > 0

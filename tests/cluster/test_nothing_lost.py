@@ -42,7 +42,7 @@ def tune(name: str, store: str) -> str:
 
 
 def extract(out: str) -> str:
-    return f"bv-search extract {DATA} --block-bytes 200000 --workers 4 --precision float32 --out {out}"
+    return f"bv-search extract {DATA} --block-size 200kB --workers 4 --precision float32 --out {out}"
 
 
 class Job:

@@ -11,7 +11,7 @@ import pytest
 from bv_search.command import Progress, main
 from bv_search.ensemble.__main__ import COMMAND
 from bv_search.ensemble.candidates import find_candidates, find_choosers
-from bv_search.ensemble.ensemble import EnsembleConfig
+from bv_search.ensemble.config import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
 from bv_search.ensemble.selection import Panel, choose, sizes
 from bv_search.errors import RunError, StoreError

@@ -8,11 +8,11 @@ from huggingface_hub import ModelCard
 
 import bv_search as bv
 from bv_search.command import Progress, main
-from bv_search.ensemble.ensemble import EnsembleConfig
+from bv_search.ensemble.config import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
 from bv_search.errors import EncoderError, HeadError, OutputError, UnknownName, UserError
 from bv_search.export.__main__ import COMMAND
-from bv_search.export.export import ExportConfig
+from bv_search.export.config import ExportConfig
 from bv_search.export.export import run as export
 from bv_search.model.loading import model_of_run, open_model
 from bv_search.model.model import Model

@@ -13,7 +13,7 @@ from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoder
 from bv_search.errors import HeadError, UserError
 from bv_search.export import onnx
-from bv_search.export.export import ExportConfig
+from bv_search.export.config import ExportConfig
 from bv_search.export.export import run as export
 from bv_search.heads.config import FlatAdapterHead, HeadConfig, HeadShape, fits
 from bv_search.heads.head import Head

@@ -31,7 +31,7 @@ class Extraction:
         self._out, self.err = notes / "out", notes / "err"
         self._command = [
             *(sys.executable, "-m", "bv_search.extract", "--task", "mrpc", "--encoder", str(stage)),
-            *("--data", str(data), "--out", str(place), "--block-bytes", "1", "--threads", "1"),
+            *("--data", str(data), "--out", str(place), "--block-size", "1B", "--threads", "1"),
             *("--precision", "float32", "--json", "--quiet", *options),
         ]
 

@@ -30,7 +30,13 @@ def test_a_cluster_of_ones_own_listens_to_nobody_outside(ray: None) -> None:
     assert [node["NodeManagerAddress"] for node in running.nodes()] == ["127.0.0.1"]
 
 
-@pytest.mark.parametrize(("workers", "fmt"), [(1, "npy"), (2, "npy"), (2, "parquet"), (2, "none")])
+@pytest.mark.parametrize(
+    ("workers", "fmt"),
+    [
+        (2, "parquet"),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in [(1, "npy"), (2, "npy"), (2, "none")]),
+    ],
+)
 def test_workers_write_the_bytes_of_one_process(
     ray: None,
     extract: Extract,

@@ -1,7 +1,5 @@
 """Extraction straight into object storage."""
 
-import json
-import socket
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from bv_search.errors import OutputError
 from bv_search.extract.config import ExtractConfig
 from bv_search.extract.extraction import run
 from bv_search.extract.lock import hold
+from bv_search.holder import Card
 from bv_search.store.folder import open_folder
 from bv_search.store.store import Store
 from bv_search.store.verify import find_damage
@@ -66,7 +65,6 @@ def test_a_second_extraction_is_told_who_holds_the_bucket(bucket: str, extract: 
 
 
 def test_what_a_dead_holder_left_is_taken_over(bucket: str, extract: Extract) -> None:
-    card = {"token": "x", "host": socket.gethostname(), "process": 2**22 + 1, "at": 0.0}
-    open_folder(f"{bucket}/dead").write(".extract.lock", json.dumps(card).encode())
+    open_folder(f"{bucket}/dead").write(".extract.lock", Card(process=2**22 + 1).to_bytes())
     extract(out=f"{bucket}/dead")
     assert not open_folder(f"{bucket}/dead").exists(".extract.lock")

@@ -82,7 +82,7 @@ def test_bad_input_is_one_line_and_status_2(
 
 def test_words_for_fractions_are_refused(configure: Configure, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(COMMAND, [*arguments(configure()), "--fractions=a third"]) == 2
-    assert "give numbers with commas, such as 0.3,1,2" in capfd.readouterr().err
+    assert "expected numbers with commas, such as 0.3,1,2" in capfd.readouterr().err
 
 
 def test_a_killed_run_leaves_whole_stages_and_can_go_on(configure: Configure, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 from typing import Any
 
-from bv_search.finetune.ride import RIDING, plan_ride
+from bv_search.finetune.config import RIDING
+from bv_search.finetune.ride import plan_ride
 
 LIST: dict[str, Any] = {
     "space": {

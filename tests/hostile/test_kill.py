@@ -16,6 +16,9 @@ from tests.faulty_disk import KILL, faulty
 from tests.hostile.room import Room
 from tests.hostile.test_full_disk import COMMANDS, Ask
 
+# not forked from this process: a child would wait for the threads that torch has here
+PROCESSES = get_context("forkserver")
+PROCESSES.set_forkserver_preload(["torch", "tests.hostile.test_full_disk"])
 EVERY = 11  # of a command's writes, at one in so many it is killed in each run of the tests, at all by --slow
 SECONDS = 120.0
 OTHERWISE = {"journal.jsonl", LOCK}  # when each command ended, and who holds a run: proven elsewhere
@@ -51,7 +54,7 @@ def walk(ask: Ask, room: Room, every: int, patch: pytest.MonkeyPatch) -> list[st
     wrong = []
     for at in range(every // 2, len(unbroken.done), every):
         words = prepared(ask, room, place)
-        assert killed(words, place, at, patch), unbroken.done[at]
+        assert killed(words, place, at), unbroken.done[at]
         for name, content in files_below(place).items():
             if content not in (whole.get(name), before.get(name)):
                 wrong.append(f"{unbroken.done[at]}: {name} is neither as it was nor as it becomes")
@@ -66,18 +69,18 @@ def prepared(ask: Ask, room: Room, place: Path) -> list[str]:
     return [*ask(room, place), "--quiet"]
 
 
-def killed(words: list[str], place: Path, at: int, patch: pytest.MonkeyPatch) -> bool:
+def killed(words: list[str], place: Path, at: int) -> bool:
     """Whether a process of its own that does this dies at that write."""
-
-    def run() -> None:
-        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - for good, in a process of its own
-        with faulty(place, patch, at, KILL):
-            os._exit(main(words))
-
-    process = get_context("fork").Process(target=run)
+    process = PROCESSES.Process(target=run, args=(words, place, at))
     process.start()
     process.join(SECONDS)
     return process.exitcode == -signal.SIGKILL
+
+
+def run(words: list[str], place: Path, at: int) -> None:
+    sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - for good, in a process of its own
+    with faulty(place, pytest.MonkeyPatch(), at, KILL):
+        os._exit(main(words))
 
 
 def files_below(place: Path) -> dict[str, bytes]:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from bv_search.command import Progress
-from bv_search.ensemble.ensemble import EnsembleConfig
+from bv_search.ensemble.config import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
 from bv_search.errors import DataError
 from bv_search.model.answer import answer_rows

@@ -10,7 +10,8 @@ from bv_search.extract.config import ExtractConfig
 from bv_search.extract.extraction import run as extract
 from bv_search.model.loading import open_model
 from bv_search.predict.__main__ import COMMAND
-from bv_search.predict.predict import PredictConfig, default_out
+from bv_search.predict.config import PredictConfig
+from bv_search.predict.predict import default_out
 from bv_search.run import Run
 from bv_search.tasks.squad_score import f1
 from tests.model.small_run import Small, make_stage, make_store

@@ -10,9 +10,9 @@ from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from bv_search.command import Progress
+from bv_search.report.config import ReportConfig
 from bv_search.report.frame import environment
 from bv_search.report.linked import BoardRow, head_columns
-from bv_search.report.report import ReportConfig
 from bv_search.report.report import run as write
 from bv_search.run.trial import TrialRecord
 from tests.browser import DESK, PHONE, Browser, open_browser

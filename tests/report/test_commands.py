@@ -1,7 +1,6 @@
 """The commands of a report are ones that can be typed."""
 
 import shlex
-from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,12 @@ import yaml
 
 from bv_search.__main__ import find_command
 from bv_search.command import build_parser
+from bv_search.options import fill
 from bv_search.report.commands import commands_of, space_file
 from bv_search.report.cost import costs_of, stage_of
 from bv_search.report.facts import Facts, gather
 from bv_search.run import Run
 from bv_search.space.space import parse_space
-from bv_search.tune.__main__ import to_config
 from tests.model.small_run import Small
 
 SPACE: dict[str, Any] = {
@@ -29,13 +28,14 @@ SPACE: dict[str, Any] = {
 }
 
 
-def parsed(facts: Facts, data: str | None = None) -> dict[str, Namespace]:
-    """The words of each command, as its own parser reads them."""
+def parsed(facts: Facts, data: str | None = None) -> dict[str, Any]:
+    """What each command is asked for, as it reads its words itself."""
     found = {}
     for line in commands_of(facts, stage_of(facts), data).lines:
         program, verb, *words = shlex.split(line)
         assert program == "bv-search"
-        found[verb] = build_parser(find_command(verb)).parse_args(words)
+        command = find_command(verb)
+        found[verb] = fill(command.config, build_parser(command).parse_args(words))
     return found
 
 
@@ -56,7 +56,7 @@ def test_a_stage_is_made_again_as_it_was(small: Small) -> None:
 def test_a_search_is_asked_for_as_it_was(run: Run, change: dict[str, Any]) -> None:
     run.change_study(space=SPACE, searcher="random", scheduler="asha", data_fraction=0.5, seed=7, **change)
     facts = gather(run)
-    config = to_config(parsed(facts)["tune"])
+    config = parsed(facts)["tune"].config()
     study = facts.run.study
     for name in ("searcher", "scheduler", "trials", "seed", "data_fraction", "folds", "finalists", "pack"):
         assert getattr(config, name) == getattr(study, name), name

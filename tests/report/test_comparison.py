@@ -6,8 +6,8 @@ from pathlib import Path
 from bv_search.command import Progress
 from bv_search.model.standings import BEST, ENSEMBLE
 from bv_search.report.comparison import COLUMNS, names_of, table_of, write_together
+from bv_search.report.config import ReportConfig
 from bv_search.report.facts import gather
-from bv_search.report.report import ReportConfig
 from bv_search.report.report import run as report
 from bv_search.run import Run
 from tests.model.small_run import Small, copy_run, teach

@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 from bv_search.command import Progress
-from bv_search.ensemble.ensemble import EnsembleConfig
+from bv_search.ensemble.config import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
 from bv_search.model.standings import Standings
 from bv_search.report.conclusion import conclude, is_gain
 from bv_search.report.facts import gather
 from bv_search.run import Run
+from bv_search.tasks.evaluation import Delta
 from tests.model.small_run import Small, teach
 
 QUIET = Progress(quiet=True)
@@ -26,7 +27,7 @@ def test_a_head_that_a_probe_reaches_is_none(small: Small, run: Run) -> None:
     teach(small, run, "0003", 0.9)
     teach(small, run, "probe-2", 0.89)
     said = conclude(gather(run))
-    assert said.startswith("No gain: ")
+    assert said.startswith("No gain by searching: ")
     assert "a tie with the best linear probe" in said
 
 
@@ -45,6 +46,21 @@ def test_an_ensemble_is_told_beside_the_head(small: Small, run: Run) -> None:
     ensemble = facts.standing("ensemble")
     assert ensemble is not None
     assert f"; the ensemble scores {ensemble.score:.3f}, " in conclude(facts)
+
+
+def test_where_the_ensemble_alone_is_better_than_the_encoder_that_is_said(small: Small, run: Run) -> None:
+    teach(small, run, "0001", 0.9, seed=1)
+    teach(small, run, "0003", 0.9, seed=2)
+    teach(small, run, "probe-2", 0.9, seed=3)
+    decide(EnsembleConfig(runs=(str(run.path),), mlflow=False), QUIET)
+    facts = gather(run)
+    assert not conclude(facts).endswith("than the encoder.")  # as the best head is
+    tied = [
+        replace(each, delta=Delta(0.0, -0.1, 0.1)) if each.role == "best head" else each
+        for each in facts.standings
+    ]
+    said = conclude(replace(facts, compared=replace(facts.compared, all=tied)))
+    assert said.endswith(" and better than the encoder.")
 
 
 def test_where_there_is_no_ladder_nothing_is_called_a_gain_or_none(run: Run) -> None:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from bv_search.command import Progress, main
-from bv_search.ensemble.ensemble import EnsembleConfig
+from bv_search.ensemble.config import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
 from bv_search.errors import UserError
 from bv_search.model.combine import Method
 from bv_search.predict.__main__ import COMMAND as PREDICT
-from bv_search.report.report import ReportConfig
+from bv_search.report.config import ReportConfig
 from bv_search.report.report import run as write
 from tests.model.small_run import make_small
 

@@ -12,17 +12,17 @@ import pytest
 import torch
 
 from bv_search.command import Progress, main
-from bv_search.ensemble.ensemble import EnsembleConfig
+from bv_search.ensemble.config import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
 from bv_search.heads.copies import load_heads
 from bv_search.model.standings import Standings
 from bv_search.report.__main__ import COMMAND
 from bv_search.report.charts import layers_chart
+from bv_search.report.config import ReportConfig
 from bv_search.report.facts import gather
 from bv_search.report.formatting import summary, verdict
 from bv_search.report.layers import find_layers
 from bv_search.report.page import render
-from bv_search.report.report import ReportConfig
 from bv_search.report.report import run as write
 from bv_search.report.spans import span_facts
 from bv_search.run import Run

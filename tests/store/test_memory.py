@@ -8,6 +8,7 @@ import pytest
 from bv_search.errors import StoreError
 from bv_search.store.memory import MAPS, BlockMemory
 from bv_search.store.store import Store
+from bv_search.words import spell_size
 from tests.store.small import make_store
 
 
@@ -83,5 +84,7 @@ def test_what_was_abandoned_makes_room_again(store: Store) -> None:
 
 def test_a_window_smaller_than_a_block_is_refused(store: Store) -> None:
     largest = max(block.size for split in store.splits() for block in split.entry.kept)
-    with pytest.raises(StoreError, match=rf"expected at least {largest} bytes; found {largest - 1}"):
+    with pytest.raises(
+        StoreError, match=rf"expected at least {spell_size(largest)}; found {spell_size(largest - 1)};"
+    ):
         Store.open(store.path, memory=largest - 1)

@@ -31,7 +31,7 @@ from bv_search.store.store import Store
 from bv_search.tune import session as session_module
 from bv_search.tune.__main__ import COMMAND
 from bv_search.tune.budget import Budget
-from bv_search.tune.config import TuneConfig
+from bv_search.tune.config import More, TuneConfig
 from bv_search.tune.dispatcher import Dispatcher
 from bv_search.tune.ray import workers as workers_module
 from bv_search.tune.ray.workers import RayWorkers
@@ -138,7 +138,7 @@ def test_a_run_goes_on_from_its_journal(small_space: str, class_store: Store, tm
     )
 
     search(begun, QUIET)
-    more = TuneConfig(space="", store="", name="parts", resume=True, runs=begun.runs, trials=3, more=True)
+    more = TuneConfig(space="", store="", name="parts", resume=True, runs=begun.runs, trials=More(3))
     resumed = search(more, QUIET)
 
     assert [r.config for r in searched(resumed)] == [r.config for r in searched(whole)]
@@ -485,7 +485,7 @@ def test_where_mlflow_cannot_be_reached_nothing_is_begun_or_changed(
     with monkeypatch.context() as elsewhere:
         elsewhere.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
         with pytest.raises(RunError, match=re.escape("127.0.0.1:9")):
-            search(TuneConfig(name="it", resume=True, runs=config.runs, trials=8, more=True), QUIET)
+            search(TuneConfig(name="it", resume=True, runs=config.runs, trials=More(8)), QUIET)
 
     assert Run.open(run.path).study.trials == 2
 

@@ -13,13 +13,13 @@ from safetensors.torch import load_file
 
 from bv_search.command import AUTO, Progress
 from bv_search.ensemble import ensemble
-from bv_search.ensemble.ensemble import EnsembleConfig
+from bv_search.ensemble.config import EnsembleConfig
 from bv_search.errors import EncoderError, StoreError
 from bv_search.extract import extraction
 from bv_search.extract.config import ExtractConfig
 from bv_search.model.loading import open_model
 from bv_search.predict import predict
-from bv_search.predict.predict import PredictConfig
+from bv_search.predict.config import PredictConfig
 from bv_search.run.folder import Run
 from bv_search.scan.ladder import rungs_of
 from bv_search.scan.store_view import head_shape
@@ -28,7 +28,7 @@ from bv_search.source.channels import Channels
 from bv_search.source.choice import Rates, choose_source, compare_sources
 from bv_search.store.layout import BlockLimits
 from bv_search.store.store import Store
-from bv_search.tune.config import TuneConfig
+from bv_search.tune.config import More, TuneConfig
 from bv_search.tune.dry_run import dry_run
 from bv_search.tune.search import run as search
 from bv_search.tune.summary import to_json
@@ -108,7 +108,7 @@ def weights(run: Run) -> dict[str, dict[str, torch.Tensor]]:
     }
 
 
-@pytest.mark.parametrize("task", ["mrpc", "squad2-span"])
+@pytest.mark.parametrize("task", ["mrpc", pytest.param("squad2-span", marks=pytest.mark.slow)])
 def test_a_search_finds_the_same_heads_from_either_source(
     task: str, places: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -135,7 +135,7 @@ def test_from_a_store_that_keeps_nothing_to_an_answer(places: dict[str, Path], t
 
     run = search(config, Progress(stream=said))
     resumed = search(
-        TuneConfig(space="", store="", name="bare", resume=True, runs=config.runs, trials=1, more=True), QUIET
+        TuneConfig(space="", store="", name="bare", resume=True, runs=config.runs, trials=More(1)), QUIET
     )
 
     assert "source: live (the store keeps no hidden states)\n" in said.getvalue()

@@ -16,7 +16,7 @@ from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tasks.window import SCORING
 from bv_search.tune import study as study_module
-from bv_search.tune.config import TuneConfig
+from bv_search.tune.config import More, TuneConfig
 from bv_search.tune.study import OpenStudy, baseline_of, open_study
 from tests.stores import make_class_store
 
@@ -96,7 +96,7 @@ def test_a_space_that_was_edited_is_refused(begun: OpenStudy, space: str) -> Non
 
 
 def test_a_run_changes_only_once_it_may_be_written_to(begun: OpenStudy) -> None:
-    resumed = resume(begun, trials=8, more=True, pack="2")
+    resumed = resume(begun, trials=More(8), pack="2")
     assert resumed.changes == {"trials": begun.run.study.trials + 8, "pack": "2"}
     assert resume(begun).run.study == begun.run.study
     assert resume(begun).changes == {}

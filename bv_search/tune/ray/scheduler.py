@@ -71,6 +71,7 @@ class RayScheduler(FIFOScheduler):
 
     def on_trial_add(self, tune_controller: Any, trial: Trial) -> None:
         """Tune takes it as it is after this: paused, it waits for no process."""
+        trial.init_local_path()  # in the end Tune asks where each one is, also one that was never woken
         trial.set_status(Trial.PAUSED)
         self._park(trial)
 

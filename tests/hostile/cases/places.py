@@ -87,8 +87,8 @@ def _cases() -> Iterator[Case]:
     yield Case(name="store: a name that is no text", make=lambda room: _extract(room, "--out", _not_text("")))
     yield Case(name="store: nothing", make=lambda room: _extract(room, "--out", ""))
     yield Case(name="store: a file", make=lambda room: _extract(room, "--out", room.write("f", "x")))
-    for option in ("--threads", "--batch-tokens", "--seed", "--workers", "--block-bytes"):
-        for number in ("-1", "1.5", "x", "9" * 5000, "1e9"):
+    for option in ("--threads", "--batch-tokens", "--seed", "--workers", "--block-size"):
+        for number in ("-1", "1.5", "x", "9" * 5000 + ("GB" if option == "--block-size" else ""), "1e9"):
             yield Case(
                 name=f"{option} {number[:5]}",
                 make=given(_extract, "--out", "s", option, number),
