@@ -107,8 +107,8 @@ def test_a_field_without_an_option_is_none_of_the_command_line_s() -> None:
 
 COMMON = {"--help", "--json", "--quiet"}
 OPTIONS = {
-    "finetune": "--batch --data --device --encoder --fractions --heads --learning-rate --out --precision "
-    "--seed --task --trials --until-heads-plateau",
+    "finetune": "--accumulate --batch --checkpointing --data --device --dry-run --encoder --fractions "
+    "--heads --learning-rate --out --precision --seed --task --trials --until-heads-plateau --workers",
     "extract": "--batch-tokens --block-size --data --dtype --encoder --format --layers --out --precision "
     "--repair --seed --task --threads --tokens --workers",
     "tune": "--cache --data --data-fraction --dry-run --finalists --folds --generation --max-parameters "

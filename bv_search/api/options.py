@@ -22,6 +22,9 @@ class FinetuneOptions(TypedDict, total=False):
     batch: int
     device: str
     precision: str
+    workers: int
+    accumulate: int
+    checkpointing: bool
     heads: Place | Mapping[str, Any] | None
     trials: int | None
     until_heads_plateau: int | None

@@ -41,6 +41,26 @@ class Encoded:
         return torch.stack(self.layers)
 
 
+def join_encoded(parts: Sequence[Encoded]) -> Encoded:
+    """The windows of several batches as those of one, padded to the longest of all. No copy of one alone."""
+    if len(parts) == 1:
+        return parts[0]
+    poolers = [part.pooler_BH for part in parts if part.pooler_BH is not None]
+    assert all(part.logits is None for part in parts), "of hidden states alone"
+    return Encoded(
+        layers=tuple(_join(layers) for layers in zip(*(part.layers for part in parts), strict=True)),
+        pooler_BH=torch.cat(poolers) if poolers else None,
+        logits=None,
+        lengths=tuple(length for part in parts for length in part.lengths),
+    )
+
+
+def _join(parts: Sequence[Tensor]) -> Tensor:
+    """hidden_BSH of all windows."""
+    longest = max(part.shape[1] for part in parts)
+    return torch.cat([nn.functional.pad(part, (0, 0, 0, longest - part.shape[1])) for part in parts])
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Encoder:
     """A pre-trained encoder, fine-tuned (a stage) or not."""

@@ -48,6 +48,7 @@ class Stage:
     interval: tuple[float, float] | None  # 95 % interval of the score on report
     seconds: Number  # of training up to here, evaluation not counted
     precision: Annotated[str, one_of(FLOAT32, BFLOAT16)] = FLOAT32  # of the matrix products of training
+    parts: Positive = 1  # that each step was read in, each with a dropout of its own
     format_version: int = FORMAT_VERSION
 
     def to_json(self) -> dict[str, Any]:

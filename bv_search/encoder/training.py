@@ -3,12 +3,16 @@
 The rate is constant after a warm-up whose length depends on the data alone, windows come in an order
 that depends on the seed alone, and dropout draws from (seed, step): what stands at 0.3 epochs is the same
 whether training stops there or goes on, and whatever is done with the model in between.
+
+A step may be read in parts, one after another where memory is short, or each by a worker of its own. Their
+gradients add up to those of the step, and dropout draws for each part by its number, whoever reads it.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +21,19 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from bv_search.encoder.batches import Indices, TrainingPlan, read_tokens
-from bv_search.encoder.encoder import ALL_LAYERS, BaseOutput, Encoded, autocast, logits_of, pad_batch
+from bv_search.encoder.encoder import (
+    ALL_LAYERS,
+    BaseOutput,
+    Encoded,
+    autocast,
+    join_encoded,
+    logits_of,
+    pad_batch,
+)
 from bv_search.encoder.loss import LOSSES
+from bv_search.encoder.pretrained import first_line
+from bv_search.encoder.share import ALONE, Share
+from bv_search.encoder.silence import silence
 from bv_search.errors import EncoderError
 from bv_search.precision import FLOAT32, dtype_of
 from bv_search.tasks.task import Task
@@ -35,6 +50,8 @@ class TrainingSettings:
     batch: int = 8  # windows per step
     seed: int = 0
     precision: str = FLOAT32  # of matrix products; weights and their optimiser keep 32 bits
+    accumulate: int = 1  # parts that a worker reads its windows of a step in
+    checkpointing: bool = False  # activations are not kept for the way back, but computed again
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +83,18 @@ class EncoderTraining:
     """A model that is fine-tuned in place. Where it was broken off, it goes on to the same bits."""
 
     def __init__(
-        self, model: PreTrainedModel, task: Task, windows: pa.Table, settings: TrainingSettings
+        self,
+        model: PreTrainedModel,
+        task: Task,
+        windows: pa.Table,
+        settings: TrainingSettings,
+        share: Share = ALONE,
     ) -> None:
         self.plan = make_plan(windows, settings)
         self.done = 0  # steps
-        self._model, self._settings = model, settings
+        self._model, self._settings, self._share = model, settings, share
+        if settings.checkpointing:
+            checkpoint_activations(model)
         self._optimiser = _build_optimiser(model, settings)
         self._batches = _Batches(model, task, windows)
 
@@ -80,7 +104,14 @@ class EncoderTraining:
         batches = islice(self.plan.batches(until=total), self.done, None)
         self._model.train()
         for number, chosen in enumerate(batches, start=self.done + 1):
-            loss, states = self._do_step(number, chosen, with_states=with_states)
+            try:
+                loss, states = self._do_step(number, chosen, with_states=with_states)
+            except torch.OutOfMemoryError as error:
+                raise EncoderError(
+                    f"step {number} takes more memory than {self._model.device} has",
+                    found=first_line(error),
+                    do="add --accumulate or --checkpointing: --dry-run says what each takes",
+                ) from error
             if not math.isfinite(loss):
                 raise EncoderError(
                     f"fine-tuning diverged at step {number}",
@@ -129,21 +160,57 @@ class EncoderTraining:
 
     def _do_step(self, number: int, chosen: Indices, *, with_states: bool) -> tuple[float, Encoded | None]:
         _set_rate(self._optimiser, self._settings.learning_rate, number, self.plan.steps_per_epoch)
-        model, task = self._model, self._batches.task
-        inputs, labels = self._batches.read(chosen)
-        cuda = [model.device] if model.device.type == "cuda" else []
-        with torch.random.fork_rng(devices=cuda):
-            torch.manual_seed(_seed_of(self._settings.seed, number))
-            with autocast(model.device, dtype_of(self._settings.precision)), BaseOutput(model) as base:
-                output = model(**inputs, return_dict=True, **(ALL_LAYERS if with_states else {}))
-            logits = logits_of(output, task).float()
-        loss = LOSSES[task.kind](logits, labels, inputs["attention_mask"])
+        parameters = list(self._model.parameters())
         self._optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(model.parameters(), GRADIENT_NORM)
+        losses, states = [], []
+        for part in self._share.parts_of(chosen, self._settings.accumulate):
+            seed = _seed_of(self._settings.seed, number, part.number)
+            loss, base = self._read(part.windows, seed, with_states=with_states)
+            loss.backward(torch.full_like(loss, part.weight))  # type: ignore[no-untyped-call]
+            losses.append(loss.detach() * part.weight)
+            if with_states:
+                states.append(base.encoded(self._batches.lengths(part.windows)))
+        loss = torch.stack(losses).sum()
+        self._share.add_up([loss, *(each.grad for each in parameters if each.grad is not None)])
+        torch.nn.utils.clip_grad_norm_(parameters, GRADIENT_NORM)
         self._optimiser.step()
-        states = base.encoded(self._batches.lengths(chosen)) if with_states else None
-        return float(loss.detach()), states
+        return float(loss), join_encoded(states) if with_states else None
+
+    def _read(self, windows: Indices, seed: int, *, with_states: bool) -> tuple[Tensor, BaseOutput]:
+        model = self._model
+        inputs, labels = self._batches.read(windows)
+        cuda = [model.device] if model.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=cuda), autocast(model.device, dtype_of(self._settings.precision)):
+            torch.manual_seed(seed)
+            output, base = run(model, inputs, with_states=with_states)
+        return loss_of(output, self._batches.task, inputs, labels), base
+
+
+def run(
+    model: PreTrainedModel, inputs: dict[str, Tensor], *, with_states: bool = False
+) -> tuple[Any, BaseOutput]:
+    """What a model gives, and the encoder inside it, with all that gradients need."""
+    with BaseOutput(model) as base, silence():  # transformers tells what checkpointing does without
+        output = model(**inputs, return_dict=True, **(ALL_LAYERS if with_states else {}))
+    return output, base
+
+
+def loss_of(output: Any, task: Task, inputs: dict[str, Tensor], labels: Tensor) -> Tensor:
+    return LOSSES[task.kind](logits_of(output, task).float(), labels, inputs["attention_mask"])
+
+
+def checkpoint_activations(model: PreTrainedModel) -> None:
+    """What each layer computes is forgotten, and computed again when its gradients are."""
+    if not model.supports_gradient_checkpointing:
+        raise EncoderError(
+            "cannot compute its activations again",
+            where=type(model).__name__,
+            expected="an encoder with gradient checkpointing",
+            do="leave --checkpointing out: --accumulate takes less memory too",
+        )
+    # which versions of transformers name differently
+    enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable
+    enable({"use_reentrant": False})
 
 
 def make_plan(windows: pa.Table, settings: TrainingSettings) -> TrainingPlan:
@@ -181,5 +248,7 @@ def _set_rate(optimiser: torch.optim.Optimizer, rate: float, step: int, steps_pe
         group["lr"] = rate * min(1.0, step / warmup)
 
 
-def _seed_of(seed: int, step: int) -> int:
-    return int(np.random.SeedSequence([seed, step]).generate_state(1, np.uint64)[0] >> np.uint64(1))
+def _seed_of(seed: int, step: int, part: int) -> int:
+    """Of a part, whatever number of them there is."""
+    drawn = np.random.SeedSequence([seed, step]).generate_state(part + 1, np.uint64)
+    return int(drawn[part] >> np.uint64(1))

@@ -6,7 +6,10 @@ trainer.py         train once through all the fractions, score and keep a stage 
 material.py        the model and its windows;  clock.py  what is told on the way
 saved_training.py  a checkpoint of the training itself, to go on from where it was interrupted
 scoring.py         one pass over a role's windows: the encoder's answers, and those of heads
-launch.py          where training runs: here, or on one machine of a Ray cluster
+launch.py          where training runs: here, on one machine of a Ray cluster, or on several
+group.py           several workers that train together;  follower.py  all of them but the first
+event.py           what is told on the way
+quote.py           what it would take: seconds and memory, for --dry-run
 finetuning.py      from beginning to end
 
 Heads that ride along:

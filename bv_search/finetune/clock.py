@@ -54,11 +54,11 @@ class TrainingClock:
         speed = self._tokens / here
         return (
             f"fine-tuning: step {step.number:,} of {step.total:,}, loss {self._loss:.3f}, "
-            f"{speed:,.0f} tokens/s, {_duration(left)} left"
+            f"{speed:,.0f} tokens/s, {duration(left)} left"
         )
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -18,6 +18,7 @@ PRECISIONS = (AUTO, FLOAT32, BFLOAT16)
 
 RIDING = 16  # heads, where the space is not a list of points
 RIDERS = "heads that ride along"
+MEMORY = "where memory is short"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +45,31 @@ class FinetuneConfig:
             choices=PRECISIONS,
         ),
     ] = AUTO
+    workers: Annotated[
+        int,
+        Option(
+            "processes that read each step together, with a GPU each where there are any, else a share of "
+            "the cores",
+            read=positive_int,
+            metavar="N",
+        ),
+    ] = 1
+    accumulate: Annotated[
+        int,
+        Option(
+            "read the windows of a step in N parts, one after another, and add their gradients up",
+            read=positive_int,
+            metavar="N",
+            group=MEMORY,
+        ),
+    ] = 1
+    checkpointing: Annotated[
+        bool,
+        Option(
+            "compute activations again for the gradients rather than keep them: the same stages, later",
+            group=MEMORY,
+        ),
+    ] = False
     heads: Annotated[
         str | Mapping[str, Any] | None,
         Option(
@@ -70,6 +96,11 @@ class FinetuneConfig:
         """The fractions in the order of training, each once, as their folders spell them."""
         return tuple(sorted({float(stage_name(fraction)) for fraction in self.fractions}))
 
+    @property
+    def parts(self) -> int:
+        """That a step is read in."""
+        return self.workers * self.accumulate
+
     def __post_init__(self) -> None:
         if not self.fractions:
             raise UserError("no fractions of epochs", expected="numbers such as 0.3,1,2")
@@ -86,11 +117,30 @@ class FinetuneConfig:
             raise UnknownName("precision", self.precision, PRECISIONS)
         if self.batch < 1:
             raise UserError("the batch is wrong", expected="at least 1 window", found=self.batch)
+        self._check_parts()
         self._check_ride()
         if self.seed < 0:
             raise UserError("the seed is wrong", expected="a whole number from 0 on", found=self.seed)
 
+    def _check_parts(self) -> None:
+        for name, value in (("--accumulate", self.accumulate), ("--workers", self.workers)):
+            if value < 1:
+                raise UserError(f"{name} is wrong", expected="a whole number above 0", found=value)
+        if self.parts > self.batch:
+            raise UserError(
+                "a step has fewer windows than parts",
+                expected=f"--workers × --accumulate up to --batch, {self.batch}",
+                found=self.parts,
+            )
+
     def _check_ride(self) -> None:
+        if self.heads is not None and self.workers > 1:
+            raise UserError(
+                "heads ride along with one worker",
+                expected="--workers 1",
+                found=self.workers,
+                do="leave out --workers, or --heads: bv-search tune finds heads on the stages",
+            )
         for option, value in (("trials", self.trials), ("until_heads_plateau", self.until_heads_plateau)):
             name = f"--{option.replace('_', '-')}"
             if value is not None and self.heads is None:

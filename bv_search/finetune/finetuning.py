@@ -27,10 +27,10 @@ def run(config: FinetuneConfig, progress: Progress) -> list[SavedStage]:
     # torch takes seconds to load, and a mistyped name should not
     from bv_search.finetune.launch import launch
 
-    stages: list[SavedStage] = []
+    stages: dict[float, SavedStage] = {}
     for event in launch(config, task, ride):
         if isinstance(event, SavedStage):
-            stages.append(event)
+            stages.setdefault(event.stage.fraction, event)  # workers that begin again tell of it once more
             if not event.kept:
                 progress.say(f"stage {stage_name(event.stage.fraction)} is written to {event.path}")
             if event.heads is not None and not event.heads.kept:
@@ -39,7 +39,7 @@ def run(config: FinetuneConfig, progress: Progress) -> list[SavedStage]:
             progress.say(event.text)
         else:
             progress.update(event.text)
-    return sorted(stages, key=lambda saved: saved.stage.fraction)
+    return [stages[fraction] for fraction in sorted(stages)]
 
 
 def describe(saved: SavedStage) -> str:

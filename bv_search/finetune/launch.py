@@ -1,6 +1,6 @@
-"""Where fine-tuning runs: in this process, or on a machine of the Ray cluster that RAY_ADDRESS names.
+"""Where fine-tuning runs: in this process, on a machine of the cluster that RAY_ADDRESS names, or on several.
 
-One encoder is trained by one process, so Ray has nothing to spread; it finds the machine with a GPU.
+One worker has nothing to spread: Ray finds it the machine with a GPU. Several are a group.
 """
 
 import os
@@ -12,13 +12,17 @@ import ray
 from bv_search.cluster import machines, ray_session, result_of
 from bv_search.files import absolute_if_there
 from bv_search.finetune.config import FinetuneConfig
+from bv_search.finetune.event import Event
+from bv_search.finetune.group import train_together
 from bv_search.finetune.ride import Ride
-from bv_search.finetune.trainer import Event, finetune
+from bv_search.finetune.trainer import finetune
 from bv_search.tasks.task import Task
 
 
 def launch(config: FinetuneConfig, task: Task, ride: Ride | None = None) -> Iterator[Event]:
     """The events of fine-tuning, from wherever it runs. Heads that ride along do so in its process."""
+    if config.workers > 1:
+        return train_together(_absolute(config), task)
     if not os.environ.get("RAY_ADDRESS"):
         return finetune(config, task, ride)
     return _on_cluster(_absolute(config), task, ride)

@@ -41,6 +41,7 @@ class StageSettings:
     learning_rate: float
     batch: int
     precision: str
+    parts: int  # of a step: two workers, or one that reads it in two, come to the same but for rounding
 
     def differences(self, stage: Stage) -> list[str]:
         found = {
@@ -51,10 +52,14 @@ class StageSettings:
             "learning_rate": stage.learning_rate,
             "batch": stage.batch,
             "precision": stage.precision,
+            "parts": stage.parts,
         }
         names = [name for name, value in found.items() if value != getattr(self, name)]
         plain = {"seed", "learning_rate", "batch", "precision"}
-        return [f"{name} {found[name]}" if name in plain else f"another {name}" for name in names]
+        told = {name: f"{name} {found[name]}" if name in plain else f"another {name}" for name in names}
+        if "parts" in told:
+            told["parts"] = f"--workers × --accumulate {stage.parts}"
+        return list(told.values())
 
 
 def check_output(out: Path) -> None:

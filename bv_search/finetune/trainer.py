@@ -22,6 +22,7 @@ from bv_search.encoder.checkpoint import (
 )
 from bv_search.encoder.identity import EncoderIdentity, digest_weights, identify
 from bv_search.encoder.location import EncoderLocation, locate_encoder
+from bv_search.encoder.share import ALONE, Share
 from bv_search.encoder.stage import Metrics, Stage, is_stage, read_stage, stage_name, write_stage
 from bv_search.encoder.training import EncoderTraining, Step, TrainingSettings
 from bv_search.errors import EncoderError, OutputError
@@ -29,6 +30,8 @@ from bv_search.files import digest_json, folder_being_made
 from bv_search.finetune.clock import TrainingClock
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.crew import Crew
+from bv_search.finetune.event import Event, Progressed
+from bv_search.finetune.follower import TrainingOrder
 from bv_search.finetune.material import Material
 from bv_search.finetune.plateau import is_plateau
 from bv_search.finetune.ride import Ride
@@ -47,21 +50,12 @@ from bv_search.tasks.row import Dataset, Role
 from bv_search.tasks.task import Task
 
 
-@dataclass(frozen=True, kw_only=True)
-class Progressed:
-    """Progress; `stays` when it is a line of its own."""
-
-    text: str
-    stays: bool
-
-
-Event = Progressed | SavedStage
-
-
-def finetune(config: FinetuneConfig, task: Task, ride: Ride | None = None) -> Iterator[Event]:
-    """Do the work, telling of it; stages come as they are written."""
+def finetune(
+    config: FinetuneConfig, task: Task, ride: Ride | None = None, share: Share = ALONE
+) -> Iterator[Event]:
+    """Do the work, telling of it; stages come as they are written. Of several workers one does it."""
     location = locate_encoder(config.encoder)
-    _refuse_stage(location)
+    refuse_stage(location)
     device = find_device(config.device)
     identity = identify(location)
     # not with the user's seed: extraction must withhold the same select rows
@@ -69,7 +63,7 @@ def finetune(config: FinetuneConfig, task: Task, ride: Ride | None = None) -> It
     for doubt in dataset.doubts:
         yield Progressed(text=doubt, stays=True)
     with stages_locked(config.out):
-        precision = _choose_precision(config, device)
+        precision = settle_precision(config, device)
         yield Progressed(text=str(precision), stays=True)
         config = replace(config, precision=precision.precision)
         trainer = _Trainer(
@@ -80,12 +74,13 @@ def finetune(config: FinetuneConfig, task: Task, ride: Ride | None = None) -> It
             dataset=dataset,
             device=device,
             ride=ride,
+            share=share,
             done=find_kept(config, _settings_of(config, task, identity, dataset)),
         )
         yield from trainer.run()
 
 
-def _refuse_stage(location: EncoderLocation) -> None:
+def refuse_stage(location: EncoderLocation) -> None:
     """Its rows would be met again, uncounted, and its fraction would not be what it says."""
     if is_stage(location.folder) and read_stage(location.folder).fraction > 0:
         raise EncoderError(
@@ -107,10 +102,11 @@ def _settings_of(
         learning_rate=config.learning_rate,
         batch=config.batch,
         precision=config.precision,
+        parts=config.parts,
     )
 
 
-def _choose_precision(config: FinetuneConfig, device: torch.device) -> PrecisionChoice:
+def settle_precision(config: FinetuneConfig, device: torch.device) -> PrecisionChoice:
     """As the stages that are there have it: they and the new ones are of one training run."""
     begun = {stage.precision for stage in read_stages(config.out).values()}
     if config.precision == AUTO and len(begun) == 1:
@@ -129,6 +125,7 @@ class _Trainer:
     dataset: Dataset
     device: torch.device
     ride: Ride | None
+    share: Share
     done: dict[float, SavedStage]  # what is on the disk, by fraction
 
     def run(self) -> Iterator[Event]:
@@ -144,8 +141,10 @@ class _Trainer:
             yield self._save(self._draft(0.0), load_base(self.location), np.zeros(0, np.uint64))
         if any(missing):
             yield from self._train_through(tuple(fraction for fraction in missing if fraction > 0))
-        elif (ending := self._ending()) is not None:
-            yield Progressed(text=ending, stays=True)
+        else:
+            self.share.tell(None)
+            if (ending := self._ending()) is not None:
+                yield Progressed(text=ending, stays=True)
         whole = [saved.stage.steps for fraction, saved in self.done.items() if self._is_whole(fraction)]
         self._folder.forget(max(whole, default=0))
 
@@ -191,9 +190,15 @@ class _Trainer:
         if (doubt := self._material.placement.doubt) is not None:
             yield Progressed(text=doubt, stays=True)
         model, windows = self._material.checkpoint.model, self._material.windows[Role.TRAIN]
-        training = EncoderTraining(model, self.task, windows, self._training_settings())
+        settings = self._training_settings()
+        training = EncoderTraining(model, self.task, windows, settings, self.share)
         clock, riders = TrainingClock(), None if self._crew is None else self._crew.riders()
         saved = self._folder.find(before=training.plan.step_of(min(fractions)))
+        self.share.tell(
+            TrainingOrder(
+                settings=settings, windows=windows, fractions=fractions, folder=self._folder, saved=saved
+            )
+        )
         if saved is not None:
             self._resume(saved, training, riders)
             clock = TrainingClock(saved.seconds, saved.step)
@@ -318,6 +323,8 @@ class _Trainer:
             batch=self.config.batch,
             seed=self.config.seed,
             precision=self.config.precision,
+            accumulate=self.config.accumulate,
+            checkpointing=self.config.checkpointing,
         )
 
     def _draft(self, fraction: float, *, steps: int = 0, seconds: float = 0.0, rows: int = 0) -> Stage:
@@ -329,6 +336,7 @@ class _Trainer:
             learning_rate=self.config.learning_rate,
             batch=self.config.batch,
             precision=self.config.precision,
+            parts=self.config.parts,
             steps=steps,
             rows=rows,
             data=self.dataset.digest,

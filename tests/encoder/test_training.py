@@ -1,11 +1,15 @@
+from dataclasses import dataclass, replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
+from transformers import BertPreTrainedModel
 
 from bv_search.encoder.checkpoint import load_untrained, wrap
+from bv_search.encoder.encoder import Encoded
 from bv_search.encoder.location import locate_encoder
 from bv_search.encoder.predictions import predict_logits
 from bv_search.encoder.training import EncoderTraining, Step, TrainingSettings, train
@@ -128,3 +132,116 @@ def test_divergence_is_one_line_that_says_what_to_do(
     hot = TrainingSettings(learning_rate=1e30, batch=4, seed=0)
     with pytest.raises(EncoderError, match=r"diverged at step \d+.*lower --learning-rate, which is 1e\+30"):
         weights_at(encoder_folder, pair_rows, (3.0,), hot)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FirstStep:
+    loss: float
+    gradients: dict[str, Tensor]
+    states: Encoded | None
+
+
+def first_step(
+    folder: Path,
+    rows: tuple[Row, ...],
+    settings: TrainingSettings,
+    *,
+    dropout: float | None = 0.0,
+    with_states: bool = False,
+) -> FirstStep:
+    """Its gradients as they stood when the optimiser took them; None: the encoder's own dropout."""
+    task = find_task("mrpc")
+    checkpoint = load_untrained(locate_encoder(folder), task, seed=3)
+    dropouts = [each for each in checkpoint.model.modules() if isinstance(each, torch.nn.Dropout)]
+    for module in dropouts:
+        module.p = module.p if dropout is None else dropout
+    assert dropouts
+    windows = task.windows(rows, checkpoint.tokenizer)
+    training = EncoderTraining(checkpoint.model, task, windows, settings)
+    step = next(training.steps([1.0], with_states=with_states))
+    named = checkpoint.model.named_parameters()
+    gradients = {name: each.grad.clone() for name, each in named if each.grad is not None}
+    assert gradients
+    return FirstStep(loss=step.loss, gradients=gradients, states=step.states)
+
+
+def distance(ours: FirstStep, theirs: FirstStep) -> float:
+    assert ours.gradients.keys() == theirs.gradients.keys()
+    return max(float((ours.gradients[n] - theirs.gradients[n]).abs().max()) for n in ours.gradients)
+
+
+@pytest.mark.parametrize("parts", [2, 3, 4])
+def test_a_step_read_in_parts_is_the_step(
+    encoder_folder: Path, pair_rows: tuple[Row, ...], parts: int
+) -> None:
+    whole = first_step(encoder_folder, pair_rows, SETTINGS)
+    in_parts = first_step(encoder_folder, pair_rows, replace(SETTINGS, accumulate=parts))
+    assert in_parts.loss == pytest.approx(whole.loss, abs=1e-6)
+    assert distance(whole, in_parts) < 1e-6
+
+
+def test_a_step_of_fewer_windows_than_parts_is_the_step(
+    encoder_folder: Path, pair_rows: tuple[Row, ...]
+) -> None:
+    whole = first_step(encoder_folder, pair_rows[:2], SETTINGS)
+    in_parts = first_step(encoder_folder, pair_rows[:2], replace(SETTINGS, accumulate=4))
+    assert distance(whole, in_parts) < 1e-6
+
+
+def test_each_part_has_a_dropout_of_its_own(encoder_folder: Path, pair_rows: tuple[Row, ...]) -> None:
+    one = pair_rows[:1] * 2
+    apart = first_step(
+        encoder_folder, one, replace(SETTINGS, accumulate=2), dropout=None, with_states=True
+    ).states
+    assert apart is not None
+    assert not torch.equal(apart.layers[0][0], apart.layers[0][1])
+
+
+def test_parts_show_the_hidden_states_of_the_whole_step(
+    encoder_folder: Path, pair_rows: tuple[Row, ...]
+) -> None:
+    settings = replace(SETTINGS, batch=16)
+    whole = first_step(encoder_folder, pair_rows, settings, with_states=True).states
+    less = replace(settings, accumulate=2, checkpointing=True)
+    parts = first_step(encoder_folder, pair_rows, less, with_states=True).states
+    assert whole is not None
+    assert parts is not None
+    assert max(whole.lengths[:8]) < max(whole.lengths[8:]), "parts of different lengths"
+    assert parts.lengths == whole.lengths
+    assert parts.pooler_BH is not None
+    assert whole.pooler_BH is not None
+    torch.testing.assert_close(parts.pooler_BH, whole.pooler_BH)
+    assert len(parts.layers) == len(whole.layers)
+    for ours, theirs in zip(parts.layers, whole.layers, strict=True):
+        for row, length in enumerate(whole.lengths):
+            torch.testing.assert_close(ours[row, :length], theirs[row, :length])
+
+
+def test_activations_that_are_computed_again_are_the_same(
+    encoder_folder: Path, pair_rows: tuple[Row, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dropout too, to the last bit; and they are computed again."""
+    kept = first_step(encoder_folder, pair_rows, SETTINGS, dropout=None)
+    counted = Mock(side_effect=torch.utils.checkpoint.checkpoint)
+    monkeypatch.setattr("transformers.modeling_utils.checkpoint", counted)
+    again = first_step(encoder_folder, pair_rows, replace(SETTINGS, checkpointing=True), dropout=None)
+    assert counted.call_count == 2, "one for each layer"
+    assert again.loss == kept.loss
+    assert distance(kept, again) == 0.0
+
+
+def test_an_encoder_that_cannot_compute_again_is_refused(
+    encoder_folder: Path, pair_rows: tuple[Row, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(BertPreTrainedModel, "supports_gradient_checkpointing", False)
+    with pytest.raises(EncoderError, match=r"cannot compute its activations again.*leave --checkp"):
+        first_step(encoder_folder, pair_rows, replace(SETTINGS, checkpointing=True))
+
+
+def test_a_step_that_needs_more_memory_than_there_is_says_what_to_add(
+    encoder_folder: Path, pair_rows: tuple[Row, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = Mock(side_effect=torch.OutOfMemoryError("tried to allocate 2 GB\n and more"))
+    monkeypatch.setattr("bv_search.encoder.training.run", full)
+    with pytest.raises(EncoderError, match=r"step 1 takes more memory than cpu .*tried .*--accumulate"):
+        first_step(encoder_folder, pair_rows, SETTINGS)

@@ -1,7 +1,8 @@
 import io
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,9 @@ from bv_search.encoder.stage import is_stage, read_seen, read_stage
 from bv_search.errors import DataError, EncoderError, OutputError, UnknownName
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.finetuning import run, to_json
+from bv_search.finetune.saved_training import FOLDER
 from bv_search.finetune.stage_folder import SavedStage
+from bv_search.finetune.trainer import finetune
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.row import Role
@@ -99,7 +102,12 @@ def test_finished_stages_are_kept_and_others_added(configure: Configure) -> None
 
 @pytest.mark.parametrize(
     ("change", "differs"),
-    [({"seed": 1}, "seed 0"), ({"learning_rate": 1e-4}, r"learning_rate 0\.001"), ({"batch": 4}, "batch 8")],
+    [
+        ({"seed": 1}, "seed 0"),
+        ({"learning_rate": 1e-4}, r"learning_rate 0\.001"),
+        ({"batch": 4}, "batch 8"),
+        ({"accumulate": 2}, "--workers × --accumulate 1"),
+    ],
 )
 def test_stages_of_other_settings_are_refused(
     configure: Configure, change: dict[str, object], differs: str
@@ -107,6 +115,39 @@ def test_stages_of_other_settings_are_refused(
     run(configure(fractions=(0.1,)), QUIET)
     with pytest.raises(OutputError, match=f"was made with other settings; found {differs}; choose"):
         run(configure(fractions=(0.5,), **change), QUIET)
+
+
+def test_how_little_memory_was_taken_is_no_setting(configure: Configure, tmp_path: Path) -> None:
+    """A folder begun without --checkpointing goes on with it, to the same bits."""
+    run(configure(fractions=(0.1,)), QUIET)
+    first, second = run(configure(fractions=(0.1, 0.3), checkpointing=True), QUIET)
+    assert (first.kept, second.kept) == (True, False)
+    alone = run(configure(fractions=(0.1, 0.3), out=tmp_path / "alone"), QUIET)
+    assert weights(alone) == weights([first, second])
+    for name in ("config.json", "model.safetensors"):
+        assert (second.path / name).read_bytes() == (alone[1].path / name).read_bytes()
+
+
+@pytest.mark.parametrize(("change", "goes_on"), [({"checkpointing": True}, True), ({"accumulate": 2}, False)])
+def test_what_was_interrupted_goes_on_with_less_memory_but_not_in_other_parts(
+    configure: Configure, change: dict[str, object], *, goes_on: bool
+) -> None:
+    config = configure(fractions=(0.3, 1.0))
+    events = finetune(config, find_task("rte"))
+    (stage,) = islice((event for event in events if isinstance(event, SavedStage)), 1)
+    next(events)
+    assert isinstance(events, Generator)
+    events.close()
+    assert list((config.out / FOLDER).iterdir()), "a checkpoint follows a stage"
+    shutil.rmtree(stage.path)
+    told = io.StringIO()
+    run(configure(fractions=(1.0,), **change), Progress(stream=told))
+    assert ("going on from step" in told.getvalue()) is goes_on
+
+
+def test_a_stage_says_in_how_many_parts_its_steps_were_read(configure: Configure) -> None:
+    (saved,) = run(configure(fractions=(0.1,), accumulate=2), QUIET)
+    assert read_stage(saved.path).parts == 2
 
 
 def test_stages_of_other_data_are_refused(configure: Configure, rte_folder: Path, tmp_path: Path) -> None:

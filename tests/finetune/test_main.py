@@ -34,6 +34,7 @@ def test_the_options_are_these() -> None:
     assert options == {
         *("-h", "--help", "--json", "--quiet", "--data", "--task", "--encoder", "--fractions", "--out"),
         *("--seed", "--learning-rate", "--batch", "--device", "--precision"),
+        *("--workers", "--accumulate", "--dry-run", "--checkpointing"),
         *("--heads", "--trials", "--until-heads-plateau"),
     }
 
