@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import ceil
-from typing import Any
 
 from bv_search.scan.checks import Check
 from bv_search.scan.course import Course
@@ -20,11 +19,6 @@ FLOOR_INSIDE = 48  # … and inside of the first pass: fewer do not tell heads a
 SCORING = "scoring"  # the event that notes which heads are scored together
 
 TRIAL = "trial"  # the key of a Tune trial's config that names ours
-FAILURE = "failure"  # the key of news that have no score, but this reason
-GOES_ON = "goes_on"  # the key of those that have: whether it is trained further
-News = dict[str, Any]
-"""What a trial reports of its head."""
-
 Rivals = tuple[float, int | str]
 """What heads must have in common to be compared on the way: data fraction and passes."""
 
@@ -173,6 +167,14 @@ class Packer:
         courses = [self._rungs.course(head.config) for head in heads]
         same = len({course.rows for course in courses}) == 1
         return stop if same else min(stop, *(course.pass_length for course in courses))
+
+
+@dataclass(frozen=True, kw_only=True)
+class News:
+    """What became of a head in a round, at a stop of its own."""
+
+    score: float | None  # None: it failed
+    goes_on: bool
 
 
 @dataclass(frozen=True, kw_only=True)
