@@ -269,7 +269,7 @@ class MlflowMirror:
         return next(search(self._tracking, query), None)
 
     def _study_metrics(self) -> list[Any]:
-        records = self._run.trials()
+        records = list(self._records.values())
         values: dict[str, float | None] = {
             "trials": float(sum(record.is_searched for record in records)),
             "failed": float(sum(record.status == FAILED for record in records)),

@@ -126,15 +126,14 @@ class Packer:
         on where they stand alone, not on when they came there.
         """
         orders: list[Order] = []
-        while len(orders) < workers and (group := self._next_group()):
-            share = ceil(len(group) / (workers - len(orders)))
-            orders.append(self._take(group[: min(self._pack, share)]))
-        return orders
-
-    def _next_group(self) -> list[WaitingHead] | None:
         groups = self._groups()
-        full = (group for group in groups if len(group) >= self._pack)
-        return next(full, None) or next(iter(groups), None)
+        while len(orders) < workers and groups:
+            group = next((group for group in groups if len(group) >= self._pack), groups[0])
+            share = min(self._pack, ceil(len(group) / (workers - len(orders))))
+            orders.append(self._take(group[:share]))
+            del group[:share]
+            groups = [group for group in groups if group]
+        return orders
 
     def _groups(self) -> list[list[WaitingHead]]:
         """Heads that read the same rows next, the furthest first."""

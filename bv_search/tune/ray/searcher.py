@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
+from ray import tune
 from ray.tune.experiment import Experiment, Trial
 from ray.tune.search import SearchAlgorithm
 
@@ -13,6 +14,8 @@ from bv_search.tune.ray.scheduler import LiveTrials
 from bv_search.tune.recorder import Recorder
 from bv_search.tune.searchers import Searcher
 from bv_search.tune.trials import Suggestion
+
+CORE = tune.PlacementGroupFactory([{"CPU": 1}])  # that none takes: Tune would note two kilobytes for each
 
 
 class ParkedTrial(Trial):
@@ -24,6 +27,7 @@ class ParkedTrial(Trial):
             stub=True,
             config=config,
             storage=experiment.spec["storage"],
+            placement_group_factory=CORE,
             trial_name_creator=_name,
             trial_dirname_creator=_name,
         )
