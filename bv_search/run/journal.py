@@ -61,15 +61,23 @@ class Journal:
 
     def read(self) -> list[Event]:
         """All events that were written whole."""
-        return self.read_on(0)[0]
+        return list(self.stream())
 
-    def read_on(self, offset: int) -> tuple[list[Event], int]:
-        """Events that were written whole behind a place where a line begins; and where to read on."""
+    def stream(self) -> Iterator[Event]:
+        """One by one: those of a large search fill ten times the memory of their lines."""
+        for number, line in enumerate(self._lines(0), start=1):
+            yield from _events(line, number, self.path)
+
+    def read_on(self, offset: int, most: int | None = None) -> tuple[list[Event], int]:
+        """Events of so many whole lines behind a place where one begins; and where to read on."""
+        lines = self._lines(offset)[:most]
+        found = [e for number, line in enumerate(lines, start=1) for e in _events(line, number, self.path)]
+        return found, offset + sum(len(line) + 1 for line in lines)
+
+    def _lines(self, offset: int) -> list[bytes]:
         data = read_plain(self.path, RunError, do="give the folder of a run", offset=offset)
         whole, _ = _split(data, self.path)
-        lines = enumerate(whole.split(b"\n")[:-1], start=1)
-        found = [event for number, line in lines for event in _events(line, number, self.path)]
-        return found, offset + len(whole)
+        return whole.split(b"\n")[:-1]
 
     @contextmanager
     def _locked(self) -> Iterator[int]:

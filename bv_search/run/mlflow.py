@@ -42,6 +42,7 @@ OF_TAG = "bv.of"  # the trial that one was made of
 PARENT_FILES = (STUDY, LEADERBOARD, ENSEMBLE, REPORT_HTML, REPORT_MD)
 GOING, BROKEN_OFF = "RUNNING", "KILLED"  # MLflow's words
 PORTION = 100  # trials that are written together
+LINES = 100  # of the journal that are read together, of a pack each
 LAST_SECONDS = 1.0  # for an MLflow that was away, at the end of a search
 
 
@@ -115,7 +116,7 @@ class MlflowMirror:
             with reaching(self.uri):
                 if self.trouble is not None:  # a child may have been made, and the answer lost
                     self._children = self._trials.find() | self._children
-                for records in takewhile(lambda _: goes_on(), _portions(self._read_on())):
+                for records in takewhile(lambda _: goes_on(), self._portions()):
                     self._sync_trials(records)
         except RunError as error:
             self.trouble = str(error)
@@ -134,9 +135,15 @@ class MlflowMirror:
             with reaching(self.uri):
                 self._children = self._trials.find()
 
+    def _portions(self) -> Iterator[Sequence[TrialRecord]]:
+        """Trials of which the journal says more than MLflow knows: it is read on as they are written."""
+        read = -1
+        while read != self._read:
+            read, records = self._read, self._read_on()
+            yield from (records[n : n + PORTION] for n in range(0, len(records), PORTION))
+
     def _read_on(self) -> list[TrialRecord]:
-        """Trials of which the journal says more than MLflow knows."""
-        events, self._read = self._run.journal.read_on(self._read)
+        events, self._read = self._run.journal.read_on(self._read, LINES)
         now = fold(events, encoder_parameters=self._run.study.encoder_parameters, before=self._records)
         self._behind |= {name for name, record in now.items() if record is not self._records.get(name)}
         self._records = now
@@ -282,7 +289,3 @@ class MlflowMirror:
             values["ensemble_score"] = ensemble["score"]
         at = max([record.finished_at or record.suggested for record in records], default=0.0)
         return metrics_of(values, at=at, step=0)
-
-
-def _portions(records: Sequence[TrialRecord]) -> Iterator[Sequence[TrialRecord]]:
-    return (records[n : n + PORTION] for n in range(0, len(records), PORTION))

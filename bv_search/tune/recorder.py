@@ -132,7 +132,7 @@ class Recorder:
 
     def packs_left(self, work: str, trials: Collection[str]) -> list[list[str]]:
         """Of those that were noted last, what is still among these trials."""
-        noted = [event["packs"] for event in self._run.events() if event["event"] == work]
+        noted = [event["packs"] for event in self._run.journal.stream() if event["event"] == work]
         packs = [[trial for trial in pack if trial in trials] for pack in (noted[-1] if noted else [])]
         return [pack for pack in packs if pack]
 
