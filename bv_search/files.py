@@ -37,6 +37,14 @@ class Disk:
     def sync(self, handle: int) -> None:
         os.fsync(handle)
 
+    def sync_folder(self, folder: Path) -> None:
+        """fsync the folder too, or a rename in it can vanish with the power."""
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            self.sync(handle)
+        finally:
+            os.close(handle)
+
     def rename(self, old: Path, new: Path) -> None:
         old.replace(new)
 
@@ -45,6 +53,31 @@ class Disk:
 
 
 DISK = Disk()
+
+
+class _Together(Disk):
+    """Remembers folders, to sync each once."""
+
+    def __init__(self) -> None:
+        self._folders: set[Path] = set()
+
+    def sync_folder(self, folder: Path) -> None:
+        self._folders.add(folder)
+
+    def sync_all(self) -> None:
+        for folder in self._folders:
+            try:
+                super().sync_folder(folder)
+            except OSError as error:
+                raise unwritable(folder, error) from error
+
+
+@contextmanager
+def together() -> Iterator[Disk]:
+    """For files that count only once all are there: what is written to it lasts when the block has ended."""
+    disk = _Together()
+    yield disk
+    disk.sync_all()
 
 
 class DigestingFile:
@@ -82,7 +115,7 @@ def write_atomic(path: Path, write: Callable[[BinaryIO], object], disk: Disk = D
             disk.write(file, write)
             disk.sync(file.fileno())
         disk.rename(part, path)
-        sync_folder(path.parent, disk)
+        disk.sync_folder(path.parent)
     except OSError as error:
         raise unwritable(path, error) from error
     finally:
@@ -131,25 +164,16 @@ def check_makeable(folder: Path) -> None:
         raise OutputError("cannot be written", where=folder, found=found, do="choose another place")
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    write_atomic(path, lambda file: file.write(data))
+def write_bytes(path: Path, data: bytes, disk: Disk = DISK) -> None:
+    write_atomic(path, lambda file: file.write(data), disk)
 
 
-def write_text(path: Path, text: str) -> None:
-    write_bytes(path, text.encode())
+def write_text(path: Path, text: str, disk: Disk = DISK) -> None:
+    write_bytes(path, text.encode(), disk)
 
 
-def write_json(path: Path, value: object) -> None:
-    write_text(path, json.dumps(value, indent=2, sort_keys=False, allow_nan=False) + "\n")
-
-
-def sync_folder(folder: Path, disk: Disk = DISK) -> None:
-    """fsync the folder too, or a rename in it can vanish with the power."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        disk.sync(handle)
-    finally:
-        os.close(handle)
+def write_json(path: Path, value: object, disk: Disk = DISK) -> None:
+    write_text(path, json.dumps(value, indent=2, sort_keys=False, allow_nan=False) + "\n", disk)
 
 
 @contextmanager
@@ -163,7 +187,7 @@ def folder_being_made(path: Path) -> Iterator[Path]:
         for file in sorted(part.rglob("*")):
             _sync(file)
         part.rename(path)
-        sync_folder(path.parent)
+        DISK.sync_folder(path.parent)
     except OSError as error:
         raise unwritable(path, error) from error
     finally:
@@ -172,7 +196,7 @@ def folder_being_made(path: Path) -> Iterator[Path]:
 
 def _sync(path: Path) -> None:
     if path.is_dir():
-        sync_folder(path)
+        DISK.sync_folder(path)
         return
     with path.open("rb") as file:
         os.fsync(file.fileno())
@@ -196,10 +220,10 @@ def read_json(path: Path, error: type[UserError], *, do: str | None = None) -> d
 DIGEST = "digest"  # the key by which a JSON object carries the digest of all else in it
 
 
-def write_signed(path: Path, value: Mapping[str, Any]) -> None:
+def write_signed(path: Path, value: Mapping[str, Any], disk: Disk = DISK) -> None:
     """With its own digest, so that it may travel alone."""
     plain = json.loads(json.dumps(value, allow_nan=False))  # as it will be read
-    write_json(path, {**plain, DIGEST: digest_json(plain)})
+    write_json(path, {**plain, DIGEST: digest_json(plain)}, disk)
 
 
 def read_signed(path: Path, error: type[UserError], *, do: str | None = None) -> dict[str, Any]:

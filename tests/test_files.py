@@ -1,6 +1,7 @@
 """Files that are whole or absent."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from bv_search.files import (
     digest_json,
     folder_being_made,
     read_json,
+    together,
     write_atomic,
     write_json,
     write_text,
@@ -25,6 +27,24 @@ def test_what_is_written_is_read_and_nothing_else_is_left(tmp_path: Path) -> Non
     write_text(tmp_path / "a/b.txt", "ü")
     assert read_json(tmp_path / "a/b.json", DataError) == {"x": [1, 2.5, "ü"]}
     assert sorted(path.name for path in (tmp_path / "a").iterdir()) == ["b.json", "b.txt"]
+
+
+def test_folders_of_files_that_count_together_are_synced_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[bool] = []  # whether it is a folder
+    sync = os.fsync
+
+    def note(handle: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{handle}").is_dir())
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", note)
+    with together() as disk:
+        for name in ("a/1", "a/2", "b/1"):
+            write_json(tmp_path / name, name, disk)
+        assert synced == [False] * 3
+    assert synced == [False] * 3 + [True] * 2
 
 
 @pytest.mark.parametrize("at", range(4))

@@ -15,7 +15,7 @@ from bv_search.command import Progress
 from bv_search.tune.budget import Budget
 from bv_search.tune.dispatcher import Dispatcher
 from bv_search.tune.halving import Halving
-from bv_search.tune.packing import GOES_ON, Order, Packer
+from bv_search.tune.packing import Order, Packer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +116,7 @@ def _search(
             dispatcher.park(trial, config)
         dispatcher.dispatch(all_are_in=True)
         for trial, news in dispatcher.collect(wait=None).items():
-            if news[GOES_ON] and not news["done"]:
+            if news.goes_on:
                 dispatcher.park(trial, configs[trial])
             else:
                 live.discard(trial)

@@ -38,11 +38,11 @@ class EmptyWorkers:
         self._running.append(call)
 
     def finished(self, *, wait: float | None) -> list[EndedCall]:
-        calls, self._running = self._running, deque()
-        return [
-            EndedCall(call=call, result=getattr(self, call.method)(*call.arguments), seconds=0.0)
-            for call in calls
-        ]
+        """One by one, as others end: what all of them bring at once would be the driver's memory."""
+        if not self._running:
+            return []
+        call = self._running.popleft()
+        return [EndedCall(call=call, result=getattr(self, call.method)(*call.arguments), seconds=0.0)]
 
     def capacity(self, configs: Sequence[TrialConfig]) -> int:
         return self._room

@@ -16,9 +16,11 @@ WEIGHTS_FILE = "model.safetensors"
 WEIGHTS = "weights"  # the key of the weights' digest
 
 
-def write_head(folder: Path, config: Mapping[str, Any], weights: bytes) -> None:
-    files.write_bytes(folder / WEIGHTS_FILE, weights)
-    files.write_signed(folder / CONFIG_FILE, {**config, WEIGHTS: files.digest_bytes(weights)})
+def write_head(
+    folder: Path, config: Mapping[str, Any], weights: bytes, disk: files.Disk = files.DISK
+) -> None:
+    files.write_bytes(folder / WEIGHTS_FILE, weights, disk)
+    files.write_signed(folder / CONFIG_FILE, {**config, WEIGHTS: files.digest_bytes(weights)}, disk)
 
 
 def read_config(folder: Path) -> dict[str, Any]:

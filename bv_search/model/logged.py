@@ -17,7 +17,8 @@ from bv_search.model.loading import model_of_run
 from bv_search.model.model import Model
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best, flat
-from bv_search.run.mlflow import RUN_TAG, TRIAL_TAG, MlflowMirror
+from bv_search.run.mlflow import MlflowMirror
+from bv_search.run.mlflow_children import RUN_TAG, TRIAL_TAG
 from bv_search.run.points import metrics_of, parameter_name
 from bv_search.run.trial import TrialRecord
 from bv_search.tasks.task import Task

@@ -12,7 +12,8 @@ from bv_search.errors import RunError
 from bv_search.model.loading import model_of_run
 from bv_search.model.logged import LoggedModels, endings
 from bv_search.run.folder import Run
-from bv_search.run.mlflow import RUN_TAG, MlflowMirror
+from bv_search.run.mlflow import MlflowMirror
+from bv_search.run.mlflow_children import RUN_TAG
 from bv_search.run.tracking import reaching
 from bv_search.store.store import Store
 from bv_search.tasks.task import Task

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from bv_search.files import DISK, Disk
 from bv_search.heads.folder import write_head
 from bv_search.run.folder import Run
 from bv_search.run.journal import Event
@@ -16,12 +17,12 @@ SELECT, TRAIN, REPORT = map(predictions_file, (Role.SELECT, Role.TRAIN, Role.REP
 DIGITS = 6  # of a score that is drawn
 
 
-def write_final(run: Run, final: Final, about: Mapping[str, Any], status: str) -> Event:
+def write_final(run: Run, final: Final, about: Mapping[str, Any], status: str, disk: Disk = DISK) -> Event:
     """The files are there; the event is for the journal. `about` goes into the head's config.json."""
-    folder = write_finished(run, final.trial, about, final)
-    write_predictions(folder / SELECT, final.select.ids, final.select.logits)
+    folder = write_finished(run, final.trial, about, final, disk)
+    write_predictions(folder / SELECT, final.select.ids, final.select.logits, disk)
     if final.train is not None:
-        write_predictions(folder / TRAIN, final.train.ids, final.train.logits)
+        write_predictions(folder / TRAIN, final.train.ids, final.train.logits, disk)
     return {
         "event": "finish",
         "trial": final.trial,
@@ -35,11 +36,13 @@ def write_final(run: Run, final: Final, about: Mapping[str, Any], status: str) -
     }
 
 
-def write_finished(run: Run, trial: str, about: Mapping[str, Any], final: Finished) -> Path:
+def write_finished(
+    run: Run, trial: str, about: Mapping[str, Any], final: Finished, disk: Disk = DISK
+) -> Path:
     """The head, and what it says on report."""
-    folder = run.new_trial_folder(trial)
-    write_head(folder, about, final.weights)
-    write_predictions(folder / REPORT, final.report.ids, final.report.logits)
+    folder = run.new_trial_folder(trial, disk)
+    write_head(folder, about, final.weights, disk)
+    write_predictions(folder / REPORT, final.report.ids, final.report.logits, disk)
     return folder
 
 

@@ -11,7 +11,9 @@ import yaml
 
 from bv_search.errors import OutputError, RunError
 from bv_search.files import (
+    DISK,
     RESTORE,
+    Disk,
     confine,
     decode_at,
     digest_file,
@@ -161,11 +163,12 @@ class Run:
         """Where a head is between two segments, and until its answers are written."""
         return self.path / STATES / f"{trial}-{position}.safetensors"
 
-    def new_trial_folder(self, trial: str) -> Path:
+    def new_trial_folder(self, trial: str, disk: Disk = DISK) -> Path:
         """An empty place for what a trial leaves; what an interrupted attempt left is gone."""
         folder = self.trial_folder(trial)
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
+        disk.sync_folder(folder.parent)
         return folder
 
     def _files(self) -> dict[str, Mapping[str, str]]:

@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import xxhash
 
 from bv_search.document import Unreadable, load_json, read_plain
 from bv_search.errors import OutputError, RunError
-from bv_search.files import sync_folder
+from bv_search.files import DISK
 
 HEAD = b'{"xxh3":"'
 DAMAGED = "restore the journal from a copy, or start a new run"
@@ -60,15 +61,23 @@ class Journal:
 
     def read(self) -> list[Event]:
         """All events that were written whole."""
-        return self.read_on(0)[0]
+        return list(self.stream())
 
-    def read_on(self, offset: int) -> tuple[list[Event], int]:
-        """Events that were written whole behind a place where a line begins; and where to read on."""
+    def stream(self) -> Iterator[Event]:
+        """One by one: those of a large search fill ten times the memory of their lines."""
+        for number, line in enumerate(self._lines(0), start=1):
+            yield from _events(line, number, self.path)
+
+    def read_on(self, offset: int, most: int | None = None) -> tuple[list[Event], int]:
+        """Events of so many whole lines behind a place where one begins; and where to read on."""
+        lines = self._lines(offset)[:most]
+        found = [e for number, line in enumerate(lines, start=1) for e in _events(line, number, self.path)]
+        return found, offset + sum(len(line) + 1 for line in lines)
+
+    def _lines(self, offset: int) -> list[bytes]:
         data = read_plain(self.path, RunError, do="give the folder of a run", offset=offset)
         whole, _ = _split(data, self.path)
-        lines = enumerate(whole.split(b"\n")[:-1], start=1)
-        found = [event for number, line in lines for event in _events(line, number, self.path)]
-        return found, offset + len(whole)
+        return whole.split(b"\n")[:-1]
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
@@ -77,7 +86,7 @@ class Journal:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             if new:
-                sync_folder(self.path.parent)
+                DISK.sync_folder(self.path.parent)
             yield handle
         finally:
             os.close(handle)
@@ -95,7 +104,7 @@ def _taken_back(handle: int, end: int) -> Iterator[None]:
 
 
 def _line(event: Event) -> bytes:
-    body = json.dumps(_plain(event), separators=(",", ":"), allow_nan=False).encode()[1:]
+    body = _json(event).encode()[1:]
     return _head(body) + body + b"\n"
 
 
@@ -103,17 +112,28 @@ def _head(body: bytes) -> bytes:
     return HEAD + xxhash.xxh3_64_hexdigest(body).encode() + b'",'
 
 
+def _json(value: Any) -> str:
+    """JSON has no NaN: a score that diverged is no score. They are rare, and looking for them takes long."""
+    write = partial(json.dumps, separators=(",", ":"), allow_nan=False, default=_plain)
+    try:
+        return write(value)
+    except ValueError:
+        return write(_finite(value))
+
+
 def _plain(value: Any) -> Any:
-    """JSON has no NaN and no NumPy numbers: a score that diverged is no score."""
+    """What JSON knows, of a mapping, or of NumPy's numbers."""
+    return dict(value) if isinstance(value, Mapping) else value.tolist()
+
+
+def _finite(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return {key: _finite(item) for key, item in value.items()}
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
+        return _finite(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _sound(line: bytes) -> bool:

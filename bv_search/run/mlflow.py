@@ -4,38 +4,46 @@ The journal is the truth and this is a copy: `sync` brings the copy up to date, 
 whatever an earlier process had already written.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
-from math import ceil
 from typing import Any, Self
 
 from bv_search.errors import RunError
 from bv_search.run.folder import ENSEMBLE, LEADERBOARD, REPORT_HTML, REPORT_MD, STUDY, Run
 from bv_search.run.leaderboard import best, flat
 from bv_search.run.mirror_process import MirrorProcess
+from bv_search.run.mlflow_children import (
+    RUN_TAG,
+    STATUS_TAG,
+    TRIAL_TAG,
+    Change,
+    Child,
+    Children,
+    ClientChildren,
+    log,
+    search,
+)
+from bv_search.run.mlflow_database import DatabaseChildren
 from bv_search.run.mlflow_watch import MlflowWatch
 from bv_search.run.points import (
     curve_metrics,
     final_metrics,
     metrics_of,
     milliseconds,
-    parameter_name,
     study_params,
 )
 from bv_search.run.tracking import Tracking, connect, reaching
 from bv_search.run.trial import DONE, FAILED, RUNNING, STOPPED, TrialRecord, fold
 
-RUN_TAG, TRIAL_TAG, STATUS_TAG = "bv.run", "bv.trial", "bv.status"
 RUNG_TAG = "bv.rung"  # of a trial that no search proposed
 OF_TAG = "bv.of"  # the trial that one was made of
 PARENT_FILES = (STUDY, LEADERBOARD, ENSEMBLE, REPORT_HTML, REPORT_MD)
 GOING, BROKEN_OFF = "RUNNING", "KILLED"  # MLflow's words
-PAGE = 1000
-METRICS, PARAMS = 800, 100  # of one call
+PORTION = 100  # trials that are written together
+LINES = 100  # of the journal that are read together, of a pack each
 LAST_SECONDS = 1.0  # for an MLflow that was away, at the end of a search
-VALUE_LIMIT = 500  # characters of a parameter
 
 
 def open_mirror(run: Run, tell: Callable[[str], None]) -> "MlflowMirror | None":
@@ -45,16 +53,6 @@ def open_mirror(run: Run, tell: Callable[[str], None]) -> "MlflowMirror | None":
     except RunError as error:
         tell(f"not in MLflow: {error}")
         return None
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Child:
-    """What MLflow already knows of a trial."""
-
-    id: str
-    status: str
-    has_params: bool
-    points: int = 0  # of its curve
 
 
 class MlflowMirror:
@@ -70,12 +68,19 @@ class MlflowMirror:
         self._process: MirrorProcess | None = None  # that has been handed the work
         self._watch = MlflowWatch(self.uri)
         with reaching(self.uri):
-            self._children = self._find_children()
+            self._trials = self._open_children()
+            self._children = self._trials.find()
             found = self._find_parent()
             self.parent_id = self._create_parent() if found is None else str(found.info.run_id)
             if found is None or not found.data.params:
-                self._log(self.parent_id, params=study_params(run))
+                log(self._tracking, self.parent_id, params=study_params(run))
             self._status = GOING if found is None else str(found.info.status)
+
+    def _open_children(self) -> Children:
+        study, database = self._run.study.id, self._tracking.database
+        if database is None:
+            return ClientChildren(self._tracking, study)
+        return DatabaseChildren(database, self._tracking.experiment, study)
 
     @property
     def uri(self) -> str:
@@ -110,10 +115,9 @@ class MlflowMirror:
         try:
             with reaching(self.uri):
                 if self.trouble is not None:  # a child may have been made, and the answer lost
-                    self._children = self._find_children() | self._children
-                for record in takewhile(lambda _: goes_on(), self._read_on()):
-                    self._sync_trial(record)
-                    self._behind.discard(record.id)
+                    self._children = self._trials.find() | self._children
+                for records in takewhile(lambda _: goes_on(), self._portions()):
+                    self._sync_trials(records)
         except RunError as error:
             self.trouble = str(error)
             return False
@@ -129,11 +133,17 @@ class MlflowMirror:
             self._process.stop()
             self._process = None
             with reaching(self.uri):
-                self._children = self._find_children()
+                self._children = self._trials.find()
+
+    def _portions(self) -> Iterator[Sequence[TrialRecord]]:
+        """Trials of which the journal says more than MLflow knows: it is read on as they are written."""
+        read = -1
+        while read != self._read:
+            read, records = self._read, self._read_on()
+            yield from (records[n : n + PORTION] for n in range(0, len(records), PORTION))
 
     def _read_on(self) -> list[TrialRecord]:
-        """Trials of which the journal says more than MLflow knows."""
-        events, self._read = self._run.journal.read_on(self._read)
+        events, self._read = self._run.journal.read_on(self._read, LINES)
         now = fold(events, encoder_parameters=self._run.study.encoder_parameters, before=self._records)
         self._behind |= {name for name, record in now.items() if record is not self._records.get(name)}
         self._records = now
@@ -152,7 +162,7 @@ class MlflowMirror:
             return False
         try:
             with reaching(self.uri):
-                self._log(self.parent_id, metrics=self._study_metrics())
+                log(self._tracking, self.parent_id, metrics=self._study_metrics())
                 self.log_files()
                 for child in self._live():
                     self._tracking.client.set_terminated(child.id, status=BROKEN_OFF)
@@ -188,7 +198,7 @@ class MlflowMirror:
         child = self._children.get(trial)
         return child.id if child else None
 
-    def _live(self) -> list[_Child]:
+    def _live(self) -> list[Child]:
         return [child for child in self._children.values() if child.status == RUNNING]
 
     def _last_status(self) -> str:
@@ -196,54 +206,55 @@ class MlflowMirror:
             return self._status
         return BROKEN_OFF if self._live() else "FINISHED"
 
-    def _sync_trial(self, record: TrialRecord) -> None:
-        child = self._children.get(record.id) or self._create_child(record)
-        params = {} if child.has_params else flat(record.config)
-        if child.status == RUNNING and (params or record.finished or child.points < len(record.curve)):
-            points = curve_metrics(record, child.points)
-            if record.finished:
-                self._finish_child(child.id, record, [*points, *final_metrics(record)], params)
-            else:
-                self._log(child.id, metrics=points, params=params)
-        elif params:
-            self._log(child.id, params=params)
-        child = replace(child, has_params=True)
-        self._children[record.id] = replace(child, points=len(record.curve), status=record.status)
-        if record.finished:  # no more is asked of it, and there may be many
-            self._records[record.id] = replace(record, draws=(), curve=(), files={})
+    def _sync_trials(self, records: Sequence[TrialRecord]) -> None:
+        self._trials.write([self._change(record) for record in records], self._know)
+        for record in records:
+            child = replace(self._children[record.id], has_params=True, status=record.status)
+            self._children[record.id] = replace(child, points=len(record.curve))
+            if record.finished:  # no more is asked of it, and there may be many
+                self._records[record.id] = replace(record, draws=(), curve=(), files={})
+            self._behind.discard(record.id)
 
-    def _finish_child(
-        self, child: str, record: TrialRecord, metrics: list[Any], params: Mapping[str, Any]
-    ) -> None:
+    def _know(self, trial: str, run: str) -> None:
+        self._children[trial] = Child(id=run, status=RUNNING, has_params=False)
+
+    def _change(self, record: TrialRecord) -> Change:
+        child = self._children.get(record.id)
+        change = Change(
+            trial=record.id,
+            child=None if child is None else child.id,
+            begun=milliseconds(record.suggested),
+            tags={} if child else self._tags(record),
+            params={} if child and child.has_params else flat(record.config),
+        )
+        if child is not None and child.status != RUNNING:
+            return change
+        points = curve_metrics(record, child.points if child else 0)
+        if not record.finished:
+            return replace(change, metrics=list(points))
         folder = self._run.trial_folder(record.id)
-        if record.status in {DONE, STOPPED} and folder.is_dir():
-            self._tracking.client.log_artifacts(child, str(folder), "head")
-        # the status with the last of it: a child without it is brought up to date by the next process
-        tags = {STATUS_TAG: record.status} | ({"bv.reason": record.reason} if record.reason else {})
-        self._log(child, metrics=metrics, params=params, tags=tags)
-        ended = None if record.finished_at is None else milliseconds(record.finished_at)
-        self._tracking.client.set_terminated(
-            child, status="FINISHED" if record.status in {DONE, STOPPED} else "FAILED", end_time=ended
+        is_head = record.status in {DONE, STOPPED}
+        reason = {"bv.reason": record.reason} if record.reason else {}
+        return replace(
+            change,
+            last_tags={STATUS_TAG: record.status} | reason,
+            metrics=[*points, *final_metrics(record)],
+            files=folder if is_head and folder.is_dir() else None,
+            status="FINISHED" if is_head else "FAILED",
+            ended=None if record.finished_at is None else milliseconds(record.finished_at),
         )
 
-    def _create_child(self, record: TrialRecord) -> _Child:
+    def _tags(self, record: TrialRecord) -> dict[str, str]:
         more = {RUNG_TAG: record.rung, OF_TAG: record.of}
-        created = self._tracking.client.create_run(
-            self._tracking.experiment,
-            start_time=milliseconds(record.suggested),
-            run_name=record.id,
-            tags={
-                "mlflow.parentRunId": self.parent_id,
-                "mlflow.source.name": "bv_search",
-                RUN_TAG: self._run.study.id,
-                TRIAL_TAG: record.id,
-                STATUS_TAG: RUNNING,
-                **{tag: value for tag, value in more.items() if value is not None},
-            },
-        )
-        # known at once: what fails from here on does not make another one
-        child = self._children[record.id] = _Child(id=created.info.run_id, status=RUNNING, has_params=False)
-        return child
+        return {
+            "mlflow.parentRunId": self.parent_id,
+            "mlflow.runName": record.id,
+            "mlflow.source.name": "bv_search",
+            RUN_TAG: self._run.study.id,
+            TRIAL_TAG: record.id,
+            STATUS_TAG: RUNNING,
+            **{tag: value for tag, value in more.items() if value is not None},
+        }
 
     def _create_parent(self) -> str:
         study = self._run.study
@@ -262,31 +273,10 @@ class MlflowMirror:
 
     def _find_parent(self) -> Any:
         query = f"tags.`{RUN_TAG}` = '{self._run.study.id}' and tags.`{TRIAL_TAG}` = ''"
-        return next(self._search(query), None)
-
-    def _find_children(self) -> dict[str, _Child]:
-        found = {}
-        for run in self._search(f"tags.`{RUN_TAG}` = '{self._run.study.id}'"):
-            tags = run.data.tags
-            if tags[TRIAL_TAG]:
-                found[tags[TRIAL_TAG]] = _Child(
-                    id=run.info.run_id, status=tags[STATUS_TAG], has_params=bool(run.data.params)
-                )
-        return found
-
-    def _search(self, query: str) -> Iterator[Any]:
-        token = None
-        while True:
-            page = self._tracking.client.search_runs(
-                [self._tracking.experiment], query, max_results=PAGE, page_token=token
-            )
-            yield from page
-            token = page.token
-            if not token:
-                return
+        return next(search(self._tracking, query), None)
 
     def _study_metrics(self) -> list[Any]:
-        records = self._run.trials()
+        records = list(self._records.values())
         values: dict[str, float | None] = {
             "trials": float(sum(record.is_searched for record in records)),
             "failed": float(sum(record.status == FAILED for record in records)),
@@ -299,38 +289,3 @@ class MlflowMirror:
             values["ensemble_score"] = ensemble["score"]
         at = max([record.finished_at or record.suggested for record in records], default=0.0)
         return metrics_of(values, at=at, step=0)
-
-    def _log(
-        self,
-        run: str,
-        *,
-        metrics: Iterable[Any] = (),
-        params: Mapping[str, Any] | None = None,
-        tags: Mapping[str, str] | None = None,
-    ) -> None:
-        """In one call, where it takes so many; tags with the last."""
-        from mlflow.entities import Param, RunTag
-
-        calls = _calls(
-            list(metrics),
-            [Param(parameter_name(name), str(value)[:VALUE_LIMIT]) for name, value in (params or {}).items()],
-            [RunTag(name, value[:VALUE_LIMIT]) for name, value in (tags or {}).items()],
-        )
-        for call in calls:
-            self._tracking.client.log_batch(run, **call)
-
-
-def _calls(metrics: list[Any], params: list[Any], tags: list[Any]) -> list[dict[str, list[Any]]]:
-    """What MLflow takes at once: 100 parameters, and 1000 of all."""
-    count = max(ceil(len(metrics) / METRICS), ceil(len(params) / PARAMS))
-    calls = [
-        {
-            "metrics": metrics[n * METRICS : (n + 1) * METRICS],
-            "params": params[n * PARAMS : (n + 1) * PARAMS],
-        }
-        for n in range(count)
-    ]
-    if tags:
-        calls = calls or [{}]
-        calls[-1]["tags"] = tags
-    return calls

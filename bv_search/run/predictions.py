@@ -12,7 +12,7 @@ import xxhash
 
 from bv_search.document import check_plain
 from bv_search.errors import RunError
-from bv_search.files import write_atomic
+from bv_search.files import DISK, Disk, write_atomic
 from bv_search.tasks.row import Role
 
 SCHEMA = pa.schema([pa.field("id", pa.string()), pa.field("logits", pa.list_(pa.float32()))])
@@ -31,7 +31,9 @@ def predictions_file(role: Role) -> str:
     return f"{role}.parquet"
 
 
-def write_predictions(path: Path, ids: Sequence[str], logits: Sequence[np.ndarray] | np.ndarray) -> Path:
+def write_predictions(
+    path: Path, ids: Sequence[str], logits: Sequence[np.ndarray] | np.ndarray, disk: Disk = DISK
+) -> Path:
     """Write whole or not at all."""
     assert len(ids) == len(logits), (len(ids), len(logits))
     width = str(logits[0].shape[1]) if len(logits) and logits[0].ndim == 2 else FLAT
@@ -46,7 +48,7 @@ def write_predictions(path: Path, ids: Sequence[str], logits: Sequence[np.ndarra
         ],
         schema=SCHEMA.with_metadata({DIGEST: _digest(ids, offsets, values), WIDTH: width}),
     )
-    write_atomic(path, lambda file: pq.write_table(table, file, compression="zstd"))
+    write_atomic(path, lambda file: pq.write_table(table, file, compression="zstd"), disk)
     return path
 
 

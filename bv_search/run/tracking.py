@@ -31,6 +31,7 @@ class Tracking:
     client: Any  # mlflow.MlflowClient
     uri: str
     experiment: str  # its id
+    database: Path | None  # our own, where it is that
 
 
 def default_uri(runs: Path) -> str:
@@ -66,7 +67,9 @@ def connect(runs: Path, *, task: str, uri: str | None = None) -> Tracking:
             prepare_database(runs.resolve() / DATABASE)
         client = MlflowClient(tracking_uri=uri)
         root = (runs.resolve() / ARTIFACTS).as_uri() if own else None
-        return Tracking(client=client, uri=uri, experiment=_experiment(client, experiment_name(task), root))
+        experiment = _experiment(client, experiment_name(task), root)
+        database = runs.resolve() / DATABASE if own else None
+        return Tracking(client=client, uri=uri, experiment=experiment, database=database)
 
 
 def check_there(uri: str) -> None:
@@ -148,7 +151,7 @@ def reaching(uri: str) -> Iterator[None]:
 
     try:
         yield
-    except (MlflowException, SQLAlchemyError, OSError, ImportError) as cause:
+    except (MlflowException, SQLAlchemyError, sqlite3.Error, OSError, ImportError) as cause:
         raise _unreachable(uri, cause) from cause
 
 

@@ -29,7 +29,6 @@ from bv_search.files import (
     part_of,
     real_path,
     remove_part,
-    sync_folder,
     unwritable,
     write_atomic,
 )
@@ -156,7 +155,7 @@ class LocalFolder(Folder):
                 self.disk.sync(file.fileno())
             # a link, unlike a rename, fails where the name is taken
             self.disk.link(part, path)
-            sync_folder(path.parent, self.disk)
+            self.disk.sync_folder(path.parent)
         except FileExistsError:
             raise
         except OSError as error:

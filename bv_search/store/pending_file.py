@@ -6,7 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Self
 
-from bv_search.files import Disk, part_of, remove_part, sync_folder, unwritable
+from bv_search.files import Disk, part_of, remove_part, unwritable
 
 
 class PendingFile(ABC):
@@ -73,7 +73,7 @@ class PendingLocalFile(PendingFile):
                 future.result()
             self._disk.sync(self._handle)
             self._disk.rename(self._part, self._path)
-            sync_folder(self._path.parent, self._disk)
+            self._disk.sync_folder(self._path.parent)
         except OSError as error:
             raise unwritable(self._path, error) from error
 

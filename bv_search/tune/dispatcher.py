@@ -1,6 +1,6 @@
 """The dispatcher: takes in heads that wait, sends packs to the scan workers, writes down what comes back."""
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,8 +14,6 @@ from bv_search.scan.trial import TrialConfig
 from bv_search.tune.budget import Budget
 from bv_search.tune.halving import Halving
 from bv_search.tune.packing import (
-    FAILURE,
-    GOES_ON,
     SCORING,
     TRIAL,
     LadderSolve,
@@ -60,7 +58,6 @@ class Dispatcher:
         self._learned: set[str] = set()
         self._halted: dict[str, str] = {}
         self._failed: set[str] = set()
-        self._orphaned: Counter[str] = Counter()
         self._solves: list[LadderSolve] = []  # that wait for an idle worker
 
     def recall(self, past: Past) -> None:
@@ -101,25 +98,13 @@ class Dispatcher:
         self._send_solves()
 
     def fail(self, trial: str, reason: str) -> None:
-        if trial not in self._failed:
-            self._recorder.failed(trial, reason)
-            self._has_failed(trial)
+        self._recorder.failed(trial, reason)
+        self._has_failed(trial)
 
     def _has_failed(self, trial: str) -> None:
         self._failed.add(trial)
         if trial in self._configs:
             self._budget.count(trial, self._configs[trial])
-
-    def heard_of(self, trial: str) -> None:
-        """Its process works."""
-        del self._orphaned[trial]
-
-    def loses_process(self, trial: str) -> bool:
-        """Whether its head goes on in another one: it has not failed, and the last one got somewhere."""
-        self._orphaned[trial] += 1
-        if self._orphaned[trial] >= ATTEMPTS:
-            self.fail(trial, "its trial processes died")
-        return trial not in self._failed
 
     def halt_all(self) -> None:
         """The time is up: heads that have learned something stay as they are, and are scored.
@@ -158,7 +143,7 @@ class Dispatcher:
             self._record_verdicts(self._judge())
 
     def collect(self, *, wait: float | None = 0.0) -> dict[str, News]:
-        """What trials have to hear: scores of heads that came to a stop of theirs, and failures.
+        """What became of heads, once all of a round are in.
 
         Waits so many seconds for a segment to end, or with None as long as it takes.
         """
@@ -270,14 +255,7 @@ class Dispatcher:
             self._workers.submit(Call(method="segment", arguments=arguments, about=order))
 
     def _came(self, outcomes: Sequence[SegmentResult], seconds: float) -> None:
-        """What became of a pack, and, where it was the last of a round, of all its heads: on one line.
-
-        Of a trial that has failed meanwhile, nothing counts.
-        """
-        late = [outcome for outcome in outcomes if outcome.trial in self._failed]
-        for outcome in late:
-            self._round.came(outcome.trial, None)
-        outcomes = [outcome for outcome in outcomes if outcome not in late]
+        """What became of a pack, and, where it was the last of a round, of all its heads: on one line."""
         for outcome in outcomes:
             if outcome.failure is not None:
                 self._round.failed(outcome.trial, outcome.failure)
@@ -289,10 +267,7 @@ class Dispatcher:
             if outcome.found is None:
                 self._wait(outcome.trial)
         over = self._judge() if self._round.is_in else {}
-        if outcomes:
-            self._recorder.segment(outcomes, seconds, over)
-        elif over:
-            self._recorder.halted(over, ())
+        self._recorder.segment(outcomes, seconds, over)
         for outcome in outcomes:
             if outcome.failure is not None:
                 self._has_failed(outcome.trial)
@@ -327,22 +302,12 @@ class Dispatcher:
                 self._budget.count(trial, self._configs[trial])
 
     def _news(self) -> dict[str, News]:
-        """What trials of a round that has been judged are to report; once."""
-        failed: dict[str, News] = {
-            trial: {FAILURE: reason, "done": True} for trial, reason in self._round.failures.items()
-        }
-        told = {
-            trial: {
-                "score": found.score,
-                "loss": found.loss,
-                "rows": found.rows,
-                "done": self._is_done(trial),
-                GOES_ON: trial not in self._halted,
-            }
-            for trial, found in self._round.found.items()
-        }
+        """Of a round that has been judged; once."""
+        news = {trial: News(score=None, goes_on=False) for trial in self._round.failures}
+        for trial, found in self._round.found.items():
+            news[trial] = News(score=found.score, goes_on=trial not in self._halted)
         self._round = Round()
-        return failed | told
+        return news
 
     def _lost(self, order: Order, lost: LostCall) -> None:
         """Heads are as they were before the segment: try again, apart if it cannot be done together."""

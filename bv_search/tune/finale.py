@@ -29,6 +29,8 @@ class FinalPack:
 
 def find_finalists(run: Run) -> list[Finalist]:
     """Those that are still to learn. A rung of the ladder among the best stands as it is."""
+    if not run.study.finalists:
+        return []
     records, past = run.trials(), {each.trial: each for each in read_past(run.events())}
     done = {record.of for record in records}
     ranked = [record for record in best(records) if record.of is None][: run.study.finalists]

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import ceil
-from typing import Any
 
 from bv_search.scan.checks import Check
 from bv_search.scan.course import Course
@@ -20,11 +19,6 @@ FLOOR_INSIDE = 48  # … and inside of the first pass: fewer do not tell heads a
 SCORING = "scoring"  # the event that notes which heads are scored together
 
 TRIAL = "trial"  # the key of a Tune trial's config that names ours
-FAILURE = "failure"  # the key of news that have no score, but this reason
-GOES_ON = "goes_on"  # the key of those that have: whether it is trained further
-News = dict[str, Any]
-"""What a trial reports of its head."""
-
 Rivals = tuple[float, int | str]
 """What heads must have in common to be compared on the way: data fraction and passes."""
 
@@ -132,15 +126,14 @@ class Packer:
         on where they stand alone, not on when they came there.
         """
         orders: list[Order] = []
-        while len(orders) < workers and (group := self._next_group()):
-            share = ceil(len(group) / (workers - len(orders)))
-            orders.append(self._take(group[: min(self._pack, share)]))
-        return orders
-
-    def _next_group(self) -> list[WaitingHead] | None:
         groups = self._groups()
-        full = (group for group in groups if len(group) >= self._pack)
-        return next(full, None) or next(iter(groups), None)
+        while len(orders) < workers and groups:
+            group = next((group for group in groups if len(group) >= self._pack), groups[0])
+            share = min(self._pack, ceil(len(group) / (workers - len(orders))))
+            orders.append(self._take(group[:share]))
+            del group[:share]
+            groups = [group for group in groups if group]
+        return orders
 
     def _groups(self) -> list[list[WaitingHead]]:
         """Heads that read the same rows next, the furthest first."""
@@ -173,6 +166,14 @@ class Packer:
         courses = [self._rungs.course(head.config) for head in heads]
         same = len({course.rows for course in courses}) == 1
         return stop if same else min(stop, *(course.pass_length for course in courses))
+
+
+@dataclass(frozen=True, kw_only=True)
+class News:
+    """What became of a head in a round, at a stop of its own."""
+
+    score: float | None  # None: it failed
+    goes_on: bool
 
 
 @dataclass(frozen=True, kw_only=True)

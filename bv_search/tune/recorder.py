@@ -4,10 +4,12 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import cached_property, partial
 from math import ceil
 from typing import Any, TypeVar
 
 from bv_search import files
+from bv_search.files import Disk, together
 from bv_search.heads.config import HeadConfig
 from bv_search.run.finals import SELECT, TRAIN, failure, report_json, write_final, write_finished
 from bv_search.run.folder import STATES, Run, check_file
@@ -36,6 +38,8 @@ class Recorder:
         self._run = run
         self._store = store
         self._mirror = mirror
+        self._threads = ThreadPoolExecutor(WRITERS, thread_name_prefix="record")
+        self._suggested: list[Event] = []  # that stand on no line yet
         self._digests: dict[str, str] = {}  # of the states that heads are in
         self._positions: dict[str, int] = {}  # of these
         self._mirrored = 0.0
@@ -54,14 +58,21 @@ class Recorder:
                 path.unlink(missing_ok=True)
 
     def suggested(self, trial: str, config: Mapping[str, Any], rung: str | None = None) -> None:
-        """By the searcher, or as a rung of the ladder."""
+        """By the searcher, or as a rung of the ladder. It stands on the line of what comes of it first:
+        where that is not written, it is suggested again."""
         more = {} if rung is None else {"rung": rung}
-        self._run.journal.append({"event": "suggest", "trial": trial, "config": dict(config), **more})
+        self._suggested.append(
+            {"event": "suggest", "trial": trial, "config": dict(config), **more, "at": round(time.time(), 3)}
+        )
+
+    def _append(self, *events: Event) -> None:
+        self._run.journal.append(*self._suggested, *events)
+        self._suggested.clear()
 
     def began_round(self, orders: Sequence[Order]) -> None:
         """Who goes together, before they go: where this is broken off, they go so once more."""
         said = [{"trials": o.trials, "stop": o.stop, "score": sorted(o.score)} for o in orders]
-        self._run.journal.append({"event": ROUND, "orders": said})
+        self._append({"event": ROUND, "orders": said})
 
     def segment(self, outcomes: Sequence[SegmentResult], seconds: float, over: Mapping[str, str]) -> None:
         """A pack's states on the disk, then the line that makes them count, then the old states gone.
@@ -69,22 +80,22 @@ class Recorder:
         With it, of all of its round whose training is over, how it ended.
         """
         trained = [outcome for outcome in outcomes if outcome.state is not None]
-        digests = dict(
-            zip((o.trial for o in trained), _side_by_side(self._write_state, trained), strict=True)
-        )
+        with together() as disk:
+            written = self._side_by_side(partial(self._write_state, disk=disk), trained)
+        digests = dict(zip((o.trial for o in trained), written, strict=True))
         ends = [failure(o.trial, o.failure) for o in outcomes if o.failure is not None]
         share = seconds / len(outcomes)
         segments = [_segment(outcome, share, digests[outcome.trial]) for outcome in trained]
-        self._run.journal.append(*segments, *ends, *_halts(over))
+        self._append(*segments, *ends, *_halts(over))
         for outcome in outcomes:
             self._forget_state(outcome.trial, keep=None if outcome.state is None else outcome.position)
         self._positions |= {outcome.trial: outcome.position for outcome in trained}
         self._digests |= digests
 
-    def _write_state(self, outcome: SegmentResult) -> str:
+    def _write_state(self, outcome: SegmentResult, disk: Disk) -> str:
         """Its digest."""
         assert outcome.state is not None, "a head that failed has none"
-        files.write_bytes(self._run.state_path(outcome.trial, outcome.position), outcome.state)
+        files.write_bytes(self._run.state_path(outcome.trial, outcome.position), outcome.state, disk)
         return files.digest_bytes(outcome.state)
 
     def state(self, trial: str, position: int) -> bytes:
@@ -95,39 +106,40 @@ class Recorder:
 
     def halted(self, statuses: Mapping[str, str], cut: Collection[str]) -> None:
         """Their training is over, or cut short by the end of the search; only answers are to be made."""
-        self._run.journal.append(*_halts(statuses, cut))
+        self._append(*_halts(statuses, cut))
 
     def failed(self, trial: str, reason: str) -> None:
-        self._run.journal.append(failure(trial, reason))
+        self._append(failure(trial, reason))
         self._forget_state(trial)
 
     def finished(self, pack: Sequence[tuple[Final | Diverged, TrialConfig, str]]) -> None:
         """What they leave on the disk, then the line that makes all of it count."""
-        ends = _side_by_side(self._end, pack)
-        self._run.journal.append(*ends)
+        with together() as disk:
+            ends = self._side_by_side(partial(self._end, disk=disk), pack)
+        self._append(*ends)
         for final, _, _ in pack:
             self._forget_state(final.trial)
 
-    def _end(self, ended: tuple[Final | Diverged, TrialConfig, str]) -> Event:
+    def _end(self, ended: tuple[Final | Diverged, TrialConfig, str], disk: Disk) -> Event:
         final, config, status = ended
         if isinstance(final, Diverged):
             return failure(final.trial, str(final))
-        return write_final(self._run, final, self._head_json(final, config), status)
+        return write_final(self._run, final, self._head_json(final, config), status, disk)
 
     def noted(self, work: str, packs: Sequence[Sequence[str]]) -> None:
         """Who goes together, before they go."""
-        self._run.journal.append({"event": work, "packs": [list(pack) for pack in packs]})
+        self._append({"event": work, "packs": [list(pack) for pack in packs]})
 
     def packs_left(self, work: str, trials: Collection[str]) -> list[list[str]]:
         """Of those that were noted last, what is still among these trials."""
-        noted = [event["packs"] for event in self._run.events() if event["event"] == work]
+        noted = [event["packs"] for event in self._run.journal.stream() if event["event"] == work]
         packs = [[trial for trial in pack if trial in trials] for pack in (noted[-1] if noted else [])]
         return [pack for pack in packs if pack]
 
     def encores(self, pack: Sequence[tuple[FinalistResult | Diverged, TrialConfig]], seconds: float) -> None:
         """Two heads of each, and one line for all of the pack."""
         each = seconds / len(pack)
-        self._run.journal.append(
+        self._append(
             *[
                 _lost_encore(encore.trial, str(encore))
                 if isinstance(encore, Diverged)
@@ -160,14 +172,12 @@ class Recorder:
 
     def encore_failed(self, trial: str, reason: str) -> None:
         """Its trial stays what it was."""
-        self._run.journal.append(_lost_encore(trial, reason))
+        self._append(_lost_encore(trial, reason))
 
     def ended(self, seconds: Mapping[str, float], memory: Mapping[str, int], why: str | None) -> None:
         """The last line: a session that lacks it is not over, and what is made here is made again."""
         self._run.write_leaderboard()
-        self._run.journal.append(
-            {"event": "end", "seconds": dict(seconds), "memory": dict(memory), "why": why}
-        )
+        self._append({"event": "end", "seconds": dict(seconds), "memory": dict(memory), "why": why})
         self._mirror.close("FINISHED")
 
     def mirror(self) -> None:
@@ -191,8 +201,11 @@ class Recorder:
             self._run.state_path(trial, position).unlink(missing_ok=True)
             del self._positions[trial], self._digests[trial]
 
+    def _side_by_side(self, write: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """Files of a pack wait for the disk together: alone each takes three times as long."""
+        return list(self._threads.map(write, items))
+
     def _head_json(self, final: Finished, config: TrialConfig) -> dict[str, Any]:
-        manifest = self._store.manifest
         head: HeadConfig = config.head
         return {
             "head": head.to_json(),
@@ -201,6 +214,13 @@ class Recorder:
             "copies": final.copies,
             "trial": final.trial,
             "training": config.training.to_json(),
+            **self._about_store,
+        }
+
+    @cached_property
+    def _about_store(self) -> dict[str, Any]:
+        manifest = self._store.manifest
+        return {
             "task": dict(manifest.task),
             "encoder": asdict(manifest.encoder),
             "precision": manifest.precision,
@@ -209,12 +229,6 @@ class Recorder:
             "layers": list(manifest.layers),
             "store": {"path": str(self._store.path), "digest": self._store.digest},
         }
-
-
-def _side_by_side(write: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """Files of a pack wait for the disk together: alone each takes three times as long."""
-    with ThreadPoolExecutor(min(WRITERS, len(items)) or 1, thread_name_prefix="record") as threads:
-        return list(threads.map(write, items))
 
 
 def share_out(

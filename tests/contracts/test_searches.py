@@ -38,9 +38,7 @@ PACKS = ("1", "2", "4", "auto")
 WORKERS = (1, 2)
 FOLDS = (1, 3)
 NOTHING, KILLED, BAD_HEADS = "nothing", "killed", "bad-heads"
-WORKS = tuple(
-    f"ray::{work}" for work in ("ScanWorker.solve", "ScanWorker.segment", "ScanWorker.final", "ThinTrial")
-)
+WORKS = tuple(f"ray::ScanWorker.{work}" for work in ("solve", "segment", "final"))
 TROUBLES = (NOTHING, KILLED, BAD_HEADS)
 
 SPACE = """

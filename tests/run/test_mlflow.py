@@ -1,3 +1,5 @@
+"""The same of both ways to write: into the database of the runs, and by MLflow's client."""
+
 import multiprocessing
 import shutil
 from pathlib import Path
@@ -6,20 +8,37 @@ from typing import Any
 import pytest
 
 from bv_search.errors import RunError
-from bv_search.run import Run
+from bv_search.run import Run, mlflow, mlflow_children, mlflow_database
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.tracking import connect
 from tests.run.conftest import encore, finish, segment
 
+OWN, ELSEWHERE = "own", "elsewhere"
 
-@pytest.fixture(autouse=True)
-def migrated(run: Run, empty_mlflow: Path) -> None:
-    """The database of the run's folder, already migrated: MLflow takes seconds for that."""
-    shutil.copy(empty_mlflow, run.path.parent / "mlflow.db")
+
+@pytest.fixture(autouse=True, params=[OWN, ELSEWHERE])
+def migrated(
+    request: pytest.FixtureRequest,
+    run: Run,
+    empty_mlflow: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A database, already migrated: MLflow takes seconds for that."""
+    place = run.path.parent if request.param == OWN else tmp_path
+    shutil.copy(empty_mlflow, place / "mlflow.db")
+    if request.param == ELSEWHERE:
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{place / 'mlflow.db'}")
+        monkeypatch.chdir(tmp_path)  # where MLflow leaves artifacts
+
+
+own = pytest.mark.parametrize("migrated", [OWN], indirect=True)
+by_the_client = pytest.mark.parametrize("migrated", [ELSEWHERE], indirect=True)
 
 
 def runs_of(mirror: MlflowMirror) -> dict[str, Any]:
     found = mirror.tracking.client.search_runs([mirror.tracking.experiment])
+    assert all(run.data.tags["mlflow.runName"] == run.info.run_name for run in found)
     return {run.info.run_name: run for run in found}
 
 
@@ -80,6 +99,7 @@ def test_what_a_trial_became_is_a_child_of_its_own(run: Run) -> None:
     assert found["first"].data.metrics["trials"] == 1.0
 
 
+@own
 def test_heads_and_the_leaderboard_are_artifacts_beside_the_runs(mirrored: tuple[Run, MlflowMirror]) -> None:
     run, mirror = mirrored
     client = mirror.tracking.client
@@ -91,6 +111,32 @@ def test_heads_and_the_leaderboard_are_artifacts_beside_the_runs(mirrored: tuple
     assert [item.path for item in client.list_artifacts(child, "head")] == ["head/config.json"]
     assert list((run.path.parent / "mlartifacts").rglob("leaderboard.csv"))
     assert (run.path.parent / "mlflow.db").exists()
+    (copy,) = (run.path.parent / "mlartifacts").rglob("config.json")
+    assert copy.samefile(run.trial_folder("a") / "config.json"), "on the disk once"
+
+
+@own
+def test_of_trials_that_cannot_be_written_nothing_is_there(
+    finished_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirror = MlflowMirror(finished_run)
+    with monkeypatch.context() as broken:
+        broken.setattr(mlflow_database, "ENDED", "UPDATE nothing SET status = ?, end_time = ? WHERE id = ?")
+        assert not mirror.sync()
+    assert list(runs_of(mirror)) == ["first"]
+    assert mirror.sync(patience=10.0), mirror.trouble
+    assert set(runs_of(mirror)) == {"first", "a", "b", "c"}
+
+
+def test_a_point_that_is_written_late_is_not_the_last(run: Run) -> None:
+    """Of a metric MLflow shows the value at the last step."""
+    run.journal.append({"event": "suggest", "trial": "a", "config": {"lr": 0.001}})
+    run.journal.append(segment("a", 32, 0.2))
+    assert MlflowMirror(run).sync()
+    run.journal.append(segment("a", 16, 0.9))
+    mirror = MlflowMirror(run)
+    assert mirror.sync()
+    assert runs_of(mirror)["a"].data.metrics["select_score"] == 0.2
 
 
 def test_a_second_mirror_of_a_run_adds_nothing_twice(mirrored: tuple[Run, MlflowMirror]) -> None:
@@ -162,6 +208,7 @@ def test_a_mirror_killed_between_two_writes_is_completed_by_the_next(run: Run) -
     assert [(point.step, point.value) for point in history] == [(16, 0.1), (32, 0.2)]
 
 
+@by_the_client
 def test_an_mlflow_that_goes_while_a_child_is_made_has_no_second_one_when_it_is_back(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -192,11 +239,13 @@ def test_an_mlflow_that_goes_while_a_child_is_made_has_no_second_one_when_it_is_
     }
 
 
+@by_the_client
 def test_a_mirror_killed_before_parameters_are_written_is_completed_by_the_next(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as killed:
-        killed.setattr(MlflowMirror, "_log", lambda *args, **more: None)
+        killed.setattr(mlflow_children, "log", lambda *args, **more: None)
+        killed.setattr(mlflow, "log", lambda *args, **more: None)
         run.journal.append({"event": "suggest", "trial": "a", "config": {"lr": 0.001}})
         assert MlflowMirror(run).sync()
     mirror = MlflowMirror(run)
@@ -206,6 +255,7 @@ def test_a_mirror_killed_before_parameters_are_written_is_completed_by_the_next(
     assert found["first"].data.params
 
 
+@own
 def test_runs_of_one_name_on_one_server_stay_apart(tmp_path: Path, make_study: Any) -> None:
     uri = f"sqlite:///{tmp_path / 'runs' / 'mlflow.db'}"
     one = MlflowMirror(Run.create(tmp_path / "one" / "same", make_study()), uri)
@@ -214,6 +264,7 @@ def test_runs_of_one_name_on_one_server_stay_apart(tmp_path: Path, make_study: A
     assert one.tracking.experiment == two.tracking.experiment
 
 
+@own
 def test_the_environment_names_the_server(
     tmp_path: Path, run: Run, empty_mlflow: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -226,6 +277,7 @@ def test_the_environment_names_the_server(
     assert (run.path.parent / "mlflow.db").read_bytes() == before
 
 
+@own
 def test_a_server_that_is_not_there_is_one_line_at_once(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "0")
     with pytest.raises(RunError, match="MLflow cannot be reached") as caught:
@@ -237,6 +289,7 @@ def _connect(runs: Path) -> None:
     connect(runs, task="squad2-span")
 
 
+@own
 @pytest.mark.slow
 def test_eight_processes_may_meet_at_a_new_database(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")

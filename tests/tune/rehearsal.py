@@ -14,7 +14,6 @@ from typing import Any, Self
 
 import pytest
 from ray.tune.experiment import Trial
-from ray.tune.schedulers import TrialScheduler
 
 from bv_search.command import Progress
 from bv_search.precision import FLOAT32, PrecisionChoice
@@ -24,11 +23,10 @@ from bv_search.scan.scanner import Scanner
 from bv_search.tune import search as search_module
 from bv_search.tune import session as session_module
 from bv_search.tune.config import TuneConfig
-from bv_search.tune.ray.trainable import NEWS
+from bv_search.tune.packing import TRIAL
+from bv_search.tune.ray import searcher as searcher_module
 from bv_search.tune.search import run as search
 from bv_search.tune.workers import Call, EndedCall, WorkerInput
-
-FINISHED = "FINISHED"
 
 
 class Stage:
@@ -43,6 +41,7 @@ class Stage:
         patch.setattr(search_module, "MlflowMirror", lambda run: Mirror())
         patch.setattr(search_module, "_register", lambda *_: None)
         patch.setattr(session_module, "run_trials", fit)
+        patch.setattr(searcher_module, "ParkedTrial", TuneTrial)
 
     def search(self, config: TuneConfig) -> Run:
         return Run.open(search(config, Progress(quiet=True)).path)
@@ -121,53 +120,42 @@ class Workers:
         return getattr(self._scanner, call.method)(*call.arguments)
 
 
+class TuneTrial:
+    """What Tune knows of one."""
+
+    def __init__(self, experiment: Any, config: Any) -> None:
+        self.config, self.trial_id = config, config[TRIAL]
+        self.run_metadata = SimpleNamespace(last_result={})
+
+    def set_status(self, status: str) -> None:
+        assert status == Trial.PAUSED, "it needs no process"
+
+
 class Controller:
     """What a scheduler sees of Tune."""
 
-    def __init__(self) -> None:
-        self.live: dict[str, Any] = {}
+    def __init__(self, searcher: Any, scheduler: Any) -> None:
+        self.live: dict[str, TuneTrial] = {}
+        self._searcher, self._scheduler = searcher, scheduler
 
-    def get_live_trials(self) -> list[Any]:
-        return list(self.live.values())
+    def add_trials(self) -> None:
+        while not self._searcher.is_finished() and (trial := self._searcher.next_trial()) is not None:
+            self.live[trial.trial_id] = trial
+            self._scheduler.on_trial_add(self, trial)
 
-    def pause_trial(self, trial: Any, *, should_checkpoint: bool) -> None:
-        trial.status = Trial.PAUSED
+    def stop_trial(self, trial: TuneTrial) -> None:
+        del self.live[trial.trial_id]
+        self._scheduler.on_trial_remove(self, trial)
+        self._searcher.on_trial_complete(trial.trial_id)
 
 
 def fit(budget: Any, searcher: Any, scheduler: Any, storage: Path) -> None:
-    """Tune's loop: a trial is paused from its beginning, one that is woken reports."""
-    controller, said, number = Controller(), None, 0
-    while not budget.is_spent:
-        if said != FINISHED:
-            said = searcher.suggest(f"{number}")
-            if isinstance(said, dict):
-                trial = SimpleNamespace(trial_id=f"{number}", config=said, status=Trial.PENDING)
-                trial.run_metadata = SimpleNamespace(metric_analysis={}, metric_n_steps={})
-                trial.set_config = lambda config, trial=trial: setattr(trial, "config", config)
-                trial.set_status = lambda status, trial=trial: setattr(trial, "status", status)
-                controller.live[trial.trial_id] = trial
-                scheduler.on_trial_add(controller, trial)
-                number += 1
-        elif not controller.live:
-            break
-        if (trial := scheduler.choose_trial_to_run(controller)) is not None:
-            _report(controller, searcher, scheduler, trial)
-    for trial in controller.get_live_trials():
-        scheduler.on_trial_remove(controller, trial)
-        searcher.on_trial_complete(trial.trial_id)
-
-
-def _report(controller: Controller, searcher: Any, scheduler: Any, trial: Any) -> None:
-    result = dict(trial.config[NEWS])
-    trial.config = {key: value for key, value in trial.config.items() if key != NEWS}
-    trial.status = Trial.RUNNING
-    stops = result["done"] or (scheduler.on_trial_result(controller, trial, result) == TrialScheduler.STOP)
-    if stops:
-        del controller.live[trial.trial_id]
-        scheduler.on_trial_complete(controller, trial, result)
-        searcher.on_trial_complete(trial.trial_id, result)
-        return
-    searcher.on_trial_result(trial.trial_id, result)
+    """Tune's loop."""
+    controller = Controller(searcher, scheduler)
+    searcher.add_configurations([SimpleNamespace()])
+    while not budget.is_spent and (controller.live or not searcher.is_finished()):
+        controller.add_trials()
+        assert scheduler.choose_trial_to_run(controller) is None
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from bv_search.scan.trial import TrialConfig
 from bv_search.tune.budget import Budget
 from bv_search.tune.dispatcher import Dispatcher
 from bv_search.tune.halving import Halving
-from bv_search.tune.packing import GOES_ON, Order, Packer, WaitingHead, plan_rungs
+from bv_search.tune.packing import News, Order, Packer, WaitingHead, plan_rungs
 from bv_search.tune.resume import Past
 from bv_search.tune.workers import Call, EndedCall, LostCall
 
@@ -218,7 +218,7 @@ def test_a_head_that_has_learned_is_done_wherever_it_stands(has_learned: bool, s
 
     news = dispatcher.collect()
 
-    assert news == {"a": {"score": 0.5, "loss": 0.7, "rows": 1600, "done": has_learned, GOES_ON: not status}}
+    assert news == {"a": News(score=0.5, goes_on=not status)}
     assert recorder.statuses == ({"a": status} if status else {})
     dispatcher.halt_all()
     assert recorder.statuses == {"a": status or "stopped"}
@@ -264,7 +264,7 @@ def test_a_rung_hears_every_score_of_a_round_before_it_judges_a_head(first: int)
     assert (dispatcher.collect(), recorder.statuses) == ({}, {}), "others are on their way"
     news = dispatcher.collect()
 
-    assert {trial for trial, told in news.items() if told[GOES_ON]} == {"b", "d"}
+    assert {trial for trial, told in news.items() if told.goes_on} == {"b", "d"}
     assert recorder.statuses == {"a": "stopped", "c": "stopped"}
 
 
@@ -313,19 +313,6 @@ def test_a_round_that_was_broken_off_is_given_up_where_the_search_is_over() -> N
     dispatcher.complete([Order(heads=(away,), stop=RUNG, score=frozenset("b"))], {"a": at_rung})
 
     assert workers.calls == []
-
-
-def test_what_comes_of_a_trial_that_has_failed_meanwhile_does_not_count() -> None:
-    workers, recorder = Workers(), Recorder()
-    dispatcher = dispatcher_of(workers, recorder)
-    for trial in "ab":
-        dispatcher.park(trial, CONFIG)
-    dispatcher.dispatch(all_are_in=True)
-    dispatcher.fail("a", "its trial processes died")
-    workers.answers.append([trained("a", 100, has_learned=True), trained("b", 100, has_learned=True)])
-    assert set(dispatcher.collect()) == {"b"}
-    assert [outcome.trial for outcome in recorder.segments] == ["b"]
-    assert recorder.statuses == {"b": "done"}
 
 
 def test_a_head_that_failed_is_told_with_the_others_of_its_round() -> None:

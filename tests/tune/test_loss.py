@@ -26,7 +26,7 @@ from tests.run.servers import mlflow_server
 from tests.tune.conftest import ended_alike
 
 RAYLET, GCS = "/raylet/raylet\0", "/gcs/gcs_server\0"
-TRIAL, SCAN = "ray::ThinTrial", "ray::ScanWorker"
+SCAN = "ray::ScanWorker"
 SPACE = """
 space:
   head: {kind: adapter, size: 4}
@@ -169,19 +169,11 @@ def test_whenever_ray_dies_the_search_ends_as_it_would_have(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("part", "after"),
-    [
-        pytest.param(part, after, id=f"{name} {after}")
-        for name, part, lines in (("trial", TRIAL, (2, 9, 14, 20)), ("scan", SCAN, (9,)))
-        for after in lines
-    ],
-)
 def test_whichever_worker_dies_the_search_ends_as_it_would_have(
-    part: str, after: int, class_store: Store, tmp_path: Path, whole: Run
+    class_store: Store, tmp_path: Path, whole: Run
 ) -> None:
     going = Going.begin("it", class_store, tmp_path, "--quiet")
-    died = going.kill(part, after)
+    died = going.kill(SCAN, after=9)
     assert going.end() == (0, "")
     assert going.longest_pause(died) < NOTICED_SECONDS
     ended_alike(Run.open(going.path), whole)

@@ -113,3 +113,21 @@ def test_files_of_a_pack_are_there_before_its_line_and_old_states_go_after_it(tm
     recorder.segment([failed], seconds=1.0, over={})
     assert not run.state_path("0003", 2).exists()
     assert recorder.state("0004", 2) == b"0004 2"
+
+
+def test_a_suggestion_stands_on_the_line_of_what_comes_of_it(tmp_path: Path) -> None:
+    """Where a search is broken off before, it is suggested again."""
+    run = Run(tmp_path, study=None)  # type: ignore[arg-type]
+    recorder = Recorder(run, store=None, mirror=None)  # type: ignore[arg-type]
+    for trial in ("0001", "0002"):
+        recorder.suggested(trial, {"learning_rate": 0.01})
+    assert not run.journal.path.exists()
+    recorder.failed("0001", "a bug")
+    recorder.failed("0002", "a bug")
+    assert [(event["event"], event["trial"]) for event in run.events()] == [
+        ("suggest", "0001"),
+        ("suggest", "0002"),
+        ("finish", "0001"),
+        ("finish", "0002"),
+    ]
+    assert len(run.journal.path.read_bytes().splitlines()) == 2

@@ -4,22 +4,48 @@ from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from ray.tune.search import Searcher as TuneSearcher
+from ray import tune
+from ray.tune.experiment import Experiment, Trial
+from ray.tune.search import SearchAlgorithm
 
 from bv_search.space.space import Config
-from bv_search.tune.packing import FAILURE, TRIAL
+from bv_search.tune.packing import TRIAL
 from bv_search.tune.ray.scheduler import LiveTrials
 from bv_search.tune.recorder import Recorder
 from bv_search.tune.searchers import Searcher
 from bv_search.tune.trials import Suggestion
 
-FINISHED = "FINISHED"  # Ray Tune's word for a searcher that has no more
+CORE = tune.PlacementGroupFactory([{"CPU": 1}])  # that none takes: Tune would note two kilobytes for each
 
 
-class RaySearcher(TuneSearcher):
+class ParkedTrial(Trial):
+    """It waits for its head, and is never run: Tune need not ask its cluster for what it would run."""
+
+    def __init__(self, experiment: Experiment, config: Config) -> None:
+        super().__init__(
+            experiment.spec["run"],
+            stub=True,
+            config=config,
+            storage=experiment.spec["storage"],
+            placement_group_factory=CORE,
+            trial_name_creator=_name,
+            trial_dirname_creator=_name,
+        )
+        self.init_local_path()
+
+    def get_json_state(self) -> tuple[str, str]:
+        """Tune writes it down, to restore it later; a run resumes from its journal instead."""
+        return "", ""
+
+
+def _name(trial: Trial) -> str:
+    return f"trial-{trial.config[TRIAL]}"
+
+
+class RaySearcher(SearchAlgorithm):
     """What Tune asks for the next trial.
 
-    It hands out configs while there is room for them: resumed trials, then rungs of the ladder that are
+    It hands out trials while there is room for them: resumed trials, then rungs of the ladder that are
     trained, then the space's starting points, then the searcher's own.
     """
 
@@ -34,7 +60,6 @@ class RaySearcher(TuneSearcher):
         start: Iterable[Config],
         numbers: Iterable[int],
     ) -> None:
-        super().__init__(metric="score", mode="max")
         self._searcher = searcher
         self._trials = trials
         self._recorder = recorder
@@ -43,54 +68,38 @@ class RaySearcher(TuneSearcher):
         self._start = deque(start)
         self._numbers = deque(numbers)  # of the trials still to be begun
         self._begun: dict[str, Suggestion] = {}  # by Tune's id of a trial
-        self._scores: dict[str, float] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         """Tune pickles what it is given, to restore it later; a run resumes from its journal instead."""
         return {}
 
-    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
+    def add_configurations(self, experiments: Any) -> None:
+        (self._experiment,) = experiments
+
+    def is_finished(self) -> bool:
+        return self._finished or self._trials.exhausted
+
+    def next_trial(self) -> Trial | None:
         if not self._trials.admits:
-            return FINISHED if self._trials.is_over else None
+            return None
         suggestion = self._next()
         self._trials.exhausted = suggestion is None or not (self._resumed or self._rungs or self._numbers)
         if suggestion is None:
-            return FINISHED if self._trials.is_over else None
-        self._begun[trial_id] = suggestion
+            return None
+        trial = ParkedTrial(self._experiment, {TRIAL: suggestion.trial, **suggestion.config})
+        self._begun[trial.trial_id] = suggestion
         self._trials.live.add(suggestion.trial)
-        return {TRIAL: suggestion.trial, **suggestion.config}
-
-    def on_trial_result(self, trial_id: str, result: dict[str, Any]) -> None:
-        self._scores[self._begun[trial_id].trial] = result["score"]
+        return trial
 
     def on_trial_complete(
         self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
     ) -> None:
-        """Tell the searcher how far the head came: a trial ended while paused has no result of its own."""
+        """Tell the searcher how far the head came: to Tune a trial that is paused has no result."""
         begun = self._begun.pop(trial_id)
-        trial = begun.trial
-        self._trials.live.discard(trial)
-        self._trials.parked.discard(trial)
-        if trial in self._trials.orphans:
-            self._trials.orphans.discard(trial)
-            self._resumed.append(begun)
-            self._trials.exhausted = False
-            return
-        result = result or {}
-        if "score" in result:
-            self._scores[trial] = result["score"]
-        failed = error or FAILURE in result
+        self._trials.live.discard(begun.trial)
+        score = self._trials.scores.pop(begun.trial, None)
         if begun.rung is None:
-            self._searcher.tell(trial, None if failed else self._scores.get(trial))
-
-    def save_to_dir(self, checkpoint_dir: str, session_str: str = "default") -> None:
-        """The journal is what a run resumes from."""
-
-    def save(self, checkpoint_path: str) -> None:
-        """The journal is what a run resumes from."""
-
-    def restore(self, checkpoint_path: str) -> None:
-        raise AssertionError("a run resumes from its journal")
+            self._searcher.tell(begun.trial, score)
 
     def _next(self) -> Suggestion | None:
         if self._resumed:

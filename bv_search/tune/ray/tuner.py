@@ -1,4 +1,4 @@
-"""Ray Tune runs the trials, and leaves the heads to the dispatcher."""
+"""Ray Tune keeps the trials, and leaves the heads to the dispatcher."""
 
 import logging
 import os
@@ -7,21 +7,20 @@ from typing import Any
 
 from ray import tune
 
-from bv_search.autoscaler import HEAD
 from bv_search.tune.budget import Budget
-from bv_search.tune.packing import TRIAL
 from bv_search.tune.ray.scheduler import RayScheduler
 from bv_search.tune.ray.searcher import RaySearcher
-from bv_search.tune.ray.trainable import ThinTrial
 
 TUNE_SETTINGS = {
-    "TUNE_DISABLE_STRICT_METRIC_CHECKING": "1",  # trials that failed report no score
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # the journal and MLflow log
     "TUNE_GLOBAL_CHECKPOINT_S": "1e9",  # nobody reads the state that Tune would write again and again
     "TUNE_DISABLE_SIGINT_HANDLER": "1",  # an interrupt is the command's to answer
-    "TUNE_MAX_PENDING_TRIALS_PG": "8",  # the searcher admits trials, not Tune
     "RAY_AIR_NEW_OUTPUT": "0",
 }
+
+
+class _Parked(tune.Trainable):
+    """What a trial would run: it is paused from its beginning to its end."""
 
 
 class _BudgetStopper(tune.Stopper):
@@ -45,26 +44,14 @@ class _BudgetStopper(tune.Stopper):
 def run_trials(budget: Budget, searcher: RaySearcher, scheduler: RayScheduler, storage: Path) -> None:
     """By Ray Tune, until no more are suggested or the budget is spent."""
     os.environ.update(TUNE_SETTINGS)
-    # a trial's process that dies costs nothing: Ray would tell of it with a traceback
-    logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
-    # on the head, which needs no room for them, and is there as long as the cluster is
-    trainable = tune.with_resources(ThinTrial, tune.PlacementGroupFactory([{HEAD: 0.001}]))
+    logging.getLogger("ray.tune").setLevel(
+        logging.CRITICAL
+    )  # it would miss machines that trials could run on
     tuner = tune.Tuner(
-        trainable,
-        tune_config=tune.TuneConfig(
-            search_alg=searcher,
-            scheduler=scheduler,
-            num_samples=-1,
-            reuse_actors=True,
-            trial_name_creator=_trial_name,
-            trial_dirname_creator=_trial_name,
-        ),
+        _Parked,
+        tune_config=tune.TuneConfig(search_alg=searcher, scheduler=scheduler, num_samples=-1),
         run_config=tune.RunConfig(
             name="tune", storage_path=str(storage.resolve()), stop=_BudgetStopper(budget), verbose=0
         ),
     )
     tuner.fit()
-
-
-def _trial_name(trial: Any) -> str:
-    return f"trial-{trial.config[TRIAL]}"

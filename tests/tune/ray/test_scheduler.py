@@ -1,112 +1,98 @@
-"""Trials are woken with news of their heads."""
+"""Trials wait while their heads are trained, and hear what became of them."""
 
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 from ray.tune.experiment import Trial
-from ray.tune.schedulers import TrialScheduler
 
-from bv_search.tune.packing import FAILURE, GOES_ON, TRIAL
+from bv_search.tune.packing import TRIAL, News
 from bv_search.tune.ray.scheduler import LiveTrials, RayScheduler
-from bv_search.tune.ray.trainable import NEWS
 
 
 class Dispatcher:
     """News of one round, once."""
 
-    def __init__(self, news: dict[str, Any]) -> None:
+    def __init__(self, news: dict[str, News]) -> None:
         self._news = news
+        self.waiting: list[str] = []
+        self.rounds: list[bool] = []  # whether all were in, each time it was asked
 
-    def collect(self, *, wait: float | None = 0.0) -> dict[str, Any]:
+    def collect(self, *, wait: float | None = 0.0) -> dict[str, News]:
         news, self._news = self._news, {}
         return news
 
     def dispatch(self, *, all_are_in: bool) -> None:
-        """Nothing waits."""
+        self.rounds.append(all_are_in)
+        if all_are_in:
+            self.waiting.clear()
 
     def park(self, trial: str, config: dict[str, Any]) -> None:
-        """It waits for good."""
+        self.waiting.append(trial)
 
-    def heard_of(self, trial: str) -> None: ...
+    def leave(self, trial: str) -> None:
+        assert trial not in self.waiting
 
 
-class TuneTrial:
+class TuneTrial(Trial):
     def __init__(self, name: str) -> None:
-        self.config: dict[str, Any] = {TRIAL: name}
-        self.status = Trial.PENDING
-        self.run_metadata = SimpleNamespace(metric_analysis={"score": {}}, metric_n_steps={"score": {}})
-
-    def set_config(self, config: dict[str, Any]) -> None:
-        self.config = config
-
-    def set_status(self, status: str) -> None:
-        self.status = status
+        super().__init__("head", stub=True, config={TRIAL: name})
 
 
-def pause(trial: TuneTrial, *, should_checkpoint: bool) -> None:
-    trial.status = Trial.PAUSED
+class Controller:
+    """As Tune stops a trial that is paused."""
+
+    def __init__(self) -> None:
+        self.stopped: dict[str, Any] = {}
+
+    def stop_trial(self, trial: Trial) -> None:
+        assert trial.status == Trial.PAUSED
+        self.stopped[trial.config[TRIAL]] = trial.last_result["score"]
+        self.scheduler.on_trial_remove(self, trial)
+
+    scheduler: RayScheduler
 
 
-def news_of(score: float, *, goes_on: bool, done: bool = False) -> dict[str, Any]:
-    return {"score": score, "loss": 0.5, "rows": 160, "done": done, GOES_ON: goes_on}
-
-
-def wake_all(news: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """What trials were woken with, and those that Tune lets go on."""
-    controller: Any = SimpleNamespace(pause_trial=pause)
+def scheduler_of(news: dict[str, News], trials: LiveTrials) -> tuple[RayScheduler, Controller, Dispatcher]:
     dispatcher: Any = Dispatcher(news)
-    trials = LiveTrials(capacity=4, live=set(news), exhausted=True)
-    scheduler = RayScheduler(dispatcher=dispatcher, trials=trials)
+    controller = Controller()
+    scheduler = controller.scheduler = RayScheduler(dispatcher=dispatcher, trials=trials)
     for name in news:
-        scheduler.on_trial_add(controller, trial := cast("Trial", TuneTrial(name)))
+        trials.live.add(name)
+        trial = TuneTrial(name)
+        scheduler.on_trial_add(controller, trial)
         assert trial.status == Trial.PAUSED, "it needs no process"
-    woken, going = {}, []
-    while trial := scheduler.choose_trial_to_run(controller):
-        name = trial.config[TRIAL]
-        woken[name] = trial.config[NEWS]
-        if woken[name]["done"]:
-            scheduler.on_trial_complete(controller, trial, woken[name])
-            assert not trial.run_metadata.metric_n_steps, "there may be ten thousand"
-            trials.live.discard(name)
-            continue
-        said = scheduler.on_trial_result(controller, trial, woken[name])
-        if said == TrialScheduler.NOOP:
-            going.append(name)
-        else:
-            trials.live.discard(name)
-    assert not trials.news, "all is told once"
-    return woken, going
+    return scheduler, controller, dispatcher
 
 
 def test_every_trial_of_a_round_hears_what_was_decided() -> None:
-    news: dict[str, Any] = {
-        "worst": news_of(0.1, goes_on=False),
-        "broken": {FAILURE: "a bug", "done": True},
-        "best": news_of(0.9, goes_on=True),
-        "learned": news_of(0.8, goes_on=False, done=True),
+    news = {
+        "worst": News(score=0.1, goes_on=False),
+        "broken": News(score=None, goes_on=False),
+        "best": News(score=0.9, goes_on=True),
+        "learned": News(score=0.8, goes_on=False),
     }
-    assert wake_all(news) == (news, ["best"])
+    trials = LiveTrials(capacity=4)
+    scheduler, controller, dispatcher = scheduler_of(news, trials)
+    assert dispatcher.waiting == list(news)
+    assert scheduler.choose_trial_to_run(controller) is None, "no trial is run"
+    assert controller.stopped == {"worst": 0.1, "broken": None, "learned": 0.8}
+    assert dispatcher.waiting == ["best"]
+    assert trials.scores == {name: each.score for name, each in news.items()}
 
 
-def test_a_searcher_hears_of_a_whole_pack_before_it_is_asked_again() -> None:
-    """It was asked once more after each trial of a pack that ended, and knew of those before it alone."""
-    trials = LiveTrials(capacity=2, live={"1", "2"}, parked={"1", "2"}, news={"1": {}, "2": {}})
-    trials.live.discard("1")
-    trials.parked.discard("1")
-    del trials.news["1"]
-    assert trials.has_room
-    assert not trials.admits, "trial 2 has something to tell"
-    del trials.news["2"]
+def test_a_round_begins_when_no_more_trials_can() -> None:
+    trials = LiveTrials(capacity=2)
+    scheduler, controller, dispatcher = scheduler_of({"a": News(score=0.5, goes_on=True)}, trials)
+    scheduler.choose_trial_to_run(controller)
+    trials.live.add("b")
+    scheduler.choose_trial_to_run(controller)
+    trials.live.clear()
+    trials.exhausted = True
+    scheduler.choose_trial_to_run(controller)
+    assert dispatcher.rounds == [False, True, True]
+
+
+def test_there_is_room_for_so_many_trials() -> None:
+    trials = LiveTrials(capacity=2, live={"1"})
     assert trials.admits
-
-
-def test_news_of_trials_that_did_not_begin_again_yet_keep_none_from_beginning() -> None:
-    """A resumed run brings news along for trials that it is still to begin."""
-    assert LiveTrials(capacity=2, news={"1": {}}).admits
-
-
-def test_trials_with_news_are_not_still() -> None:
-    trials = LiveTrials(capacity=1, live={"1"}, parked={"1"})
-    assert trials.is_still
-    trials.news["1"] = {}
-    assert not trials.is_still
+    trials.live.add("2")
+    assert not trials.admits
