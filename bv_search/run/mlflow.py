@@ -25,7 +25,7 @@ from bv_search.run.mlflow_children import (
     log,
     search,
 )
-from bv_search.run.mlflow_database import DatabaseChildren
+from bv_search.run.mlflow_database import DatabaseChildren, has_known_tables
 from bv_search.run.mlflow_watch import MlflowWatch
 from bv_search.run.points import (
     curve_metrics,
@@ -78,9 +78,9 @@ class MlflowMirror:
 
     def _open_children(self) -> Children:
         study, database = self._run.study.id, self._tracking.database
-        if database is None:
-            return ClientChildren(self._tracking, study)
-        return DatabaseChildren(database, self._tracking.experiment, study)
+        if database is not None and has_known_tables(database):
+            return DatabaseChildren(database, self._tracking.experiment, study)
+        return ClientChildren(self._tracking, study)
 
     @property
     def uri(self) -> str:

@@ -1,6 +1,7 @@
 """Children in a database of our own, many at once: MLflow's client takes four calls and 17 ms for each.
 
-The rows are those that the client would write. A trial's run has its number from the study and the trial, so
+The rows are those that the client would write, to the tables of one version of MLflow's schema; where it has
+another one, its client has to do. A trial's run has its number from the study and the trial, so
 that what is done twice is the same.
 """
 
@@ -26,6 +27,7 @@ from bv_search.run.mlflow_children import (
     plain_params,
 )
 
+SCHEMA = "dc11669786a5"  # of MLflow's tables, as it numbers them: only in these are rows written
 WAIT_SECONDS = 60.0  # for others that write
 
 FIND = """
@@ -54,6 +56,11 @@ DO UPDATE SET value = excluded.value, timestamp = excluded.timestamp, step = exc
 WHERE (excluded.step, excluded.timestamp, excluded.value) > (step, timestamp, value)
 """
 ENDED = "UPDATE runs SET status = ?, end_time = ? WHERE run_uuid = ?"
+
+
+def has_known_tables(database: Path) -> bool:
+    with closing(sqlite3.connect(database, timeout=WAIT_SECONDS)) as connection:
+        return connection.execute("SELECT version_num FROM alembic_version").fetchall() == [(SCHEMA,)]
 
 
 class DatabaseChildren:

@@ -128,6 +128,26 @@ def test_of_trials_that_cannot_be_written_nothing_is_there(
     assert set(runs_of(mirror)) == {"first", "a", "b", "c"}
 
 
+@own
+def test_another_version_of_mlflows_tables_is_left_to_its_client(
+    finished_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as newer:
+        newer.setattr(mlflow_database, "SCHEMA", "0")
+        newer.setattr(mlflow_database, "RUN", "")
+        mirror = MlflowMirror(finished_run)
+        assert mirror.close(), mirror.trouble
+    assert set(runs_of(mirror)) == {"first", "a", "b", "c"}
+    again = MlflowMirror(finished_run)
+    assert again.close(), again.trouble
+    assert len(runs_of(again)) == 4
+
+
+@own
+def test_this_version_of_mlflow_has_the_tables_that_are_known(run: Run) -> None:
+    assert mlflow_database.has_known_tables(run.path.parent / "mlflow.db")
+
+
 def test_a_point_that_is_written_late_is_not_the_last(run: Run) -> None:
     """Of a metric MLflow shows the value at the last step."""
     run.journal.append({"event": "suggest", "trial": "a", "config": {"lr": 0.001}})
