@@ -44,9 +44,8 @@ class _BudgetStopper(tune.Stopper):
 def run_trials(budget: Budget, searcher: RaySearcher, scheduler: RayScheduler, storage: Path) -> None:
     """By Ray Tune, until no more are suggested or the budget is spent."""
     os.environ.update(TUNE_SETTINGS)
-    logging.getLogger("ray.tune").setLevel(
-        logging.CRITICAL
-    )  # it would miss machines that trials could run on
+    # it would miss machines that trials could run on
+    logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
     tuner = tune.Tuner(
         _Parked,
         tune_config=tune.TuneConfig(search_alg=searcher, scheduler=scheduler, num_samples=-1),
