@@ -18,9 +18,9 @@ from bv_search.run.mlflow_children import (
     RUN_TAG,
     STATUS_TAG,
     TRIAL_TAG,
-    Change,
     Child,
     Children,
+    ChildUpdate,
     ClientChildren,
     log,
     search,
@@ -218,9 +218,9 @@ class MlflowMirror:
     def _know(self, trial: str, run: str) -> None:
         self._children[trial] = Child(id=run, status=RUNNING, has_params=False)
 
-    def _change(self, record: TrialRecord) -> Change:
+    def _change(self, record: TrialRecord) -> ChildUpdate:
         child = self._children.get(record.id)
-        change = Change(
+        change = ChildUpdate(
             trial=record.id,
             child=None if child is None else child.id,
             begun=milliseconds(record.suggested),

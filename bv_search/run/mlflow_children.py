@@ -27,7 +27,7 @@ class Child:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class ChildUpdate:
     """What it does not know yet."""
 
     trial: str
@@ -50,7 +50,7 @@ class Children(Protocol):
     def find(self) -> dict[str, Child]:
         """By trial."""
 
-    def write(self, changes: Sequence[Change], made: Made) -> None:
+    def write(self, changes: Sequence[ChildUpdate], made: Made) -> None:
         """May be done again, after a kill or a failure: nothing is there twice."""
 
 
@@ -70,11 +70,11 @@ class ClientChildren:
                 )
         return found
 
-    def write(self, changes: Sequence[Change], made: Made) -> None:
+    def write(self, changes: Sequence[ChildUpdate], made: Made) -> None:
         for change in changes:
             self._write(change, made)
 
-    def _write(self, change: Change, made: Made) -> None:
+    def _write(self, change: ChildUpdate, made: Made) -> None:
         client, child = self._tracking.client, change.child
         if child is None:
             child = self._create(change)
@@ -85,7 +85,7 @@ class ClientChildren:
         if change.status is not None:
             client.set_terminated(child, status=change.status, end_time=change.ended)
 
-    def _create(self, change: Change) -> str:
+    def _create(self, change: ChildUpdate) -> str:
         created = self._tracking.client.create_run(
             self._tracking.experiment, start_time=change.begun, run_name=change.trial, tags=dict(change.tags)
         )

@@ -21,8 +21,8 @@ from bv_search.run.mlflow_children import (
     STATUS_TAG,
     TRIAL_TAG,
     VALUE_LIMIT,
-    Change,
     Child,
+    ChildUpdate,
     Made,
     plain_params,
 )
@@ -79,7 +79,7 @@ class DatabaseChildren:
                 )
             }
 
-    def write(self, changes: Sequence[Change], made: Made) -> None:
+    def write(self, changes: Sequence[ChildUpdate], made: Made) -> None:
         runs = [change.child or self._number(change.trial) for change in changes]
         pairs = list(zip(runs, changes, strict=True))
         for run, change in pairs:

@@ -103,6 +103,7 @@ def test_what_a_search_leaves_is_whole(
     assert best.report_score is not None
     assert best.interval[0] <= best.report_score <= best.interval[1]
     assert not list((run.path / "states").iterdir()), "states of finished heads are gone"
+    assert not (run.path / "ray").exists(), "what Ray Tune keeps is of no use to anybody"
     assert (len(searched(run)), len(finished(run))) == (6, 6)
     said = to_json(run)
     assert (said["failed"], said["best"]["trial"]) == (0, run.finished_trials()[0].id)

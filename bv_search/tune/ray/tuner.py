@@ -2,6 +2,7 @@
 
 import logging
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -53,4 +54,7 @@ def run_trials(budget: Budget, searcher: RaySearcher, scheduler: RayScheduler, s
             name="tune", storage_path=str(storage.resolve()), stop=_BudgetStopper(budget), verbose=0
         ),
     )
-    tuner.fit()
+    try:
+        tuner.fit()
+    finally:  # a run resumes from its journal: nobody reads what Tune keeps
+        shutil.rmtree(storage, ignore_errors=True)
