@@ -1,6 +1,7 @@
 # make demo   from nothing to a report on generated data
 # make check  formatter, linter, types, import contract, and the tests without Ray: three minutes on two cores
 # make test   the same with all tests
+# make coverage   how much of the code the tests without Ray run through
 # make cluster   as root: three hosts out of namespaces, and on them every command of docs/cluster.md
 # make docs   the pages of docs/ as a site, into site/
 VENV ?= .venv
@@ -10,7 +11,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --no-compile --constraint constr
 # on all cores, where pip takes one; a few modules are for a newer Python
 COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 
-.PHONY: demo check test lint slow cluster docs clean
+.PHONY: demo check test coverage lint slow cluster docs clean
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m bv_search.tune --space adapters
@@ -21,6 +22,9 @@ test: $(VENV)/.dev lint
 
 check: $(VENV)/.dev lint
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --quick
+
+coverage: $(VENV)/.dev
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --quick --cov bv_search --cov-report term:skip-covered
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
