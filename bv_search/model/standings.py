@@ -78,8 +78,13 @@ class Standings:
 
     @property
     def highest(self) -> Standing | None:
-        """The best rung of the ladder, on report: whoever is compared with it has no advantage."""
-        return max(self.ladder, key=lambda standing: standing.score, default=None)
+        """The best rung of the ladder, on report: whoever is compared with it has no advantage.
+
+        None of a run without linear probes: it does not know what can be had without a search.
+        """
+        if self.of(PROBE) is None:
+            return None
+        return max(self.ladder, key=lambda standing: standing.score)
 
     def gain(self, evaluation: Evaluation) -> Lead | None:
         """Over the ladder's best: nothing else is called one."""
@@ -243,7 +248,7 @@ def gain_sentence(standings: Standings, standing: Standing) -> str:
     """Whether a search was worth its while."""
     gain = standings.gain(standing.evaluation)
     if gain is None:
-        return "There is no ladder to compare with."
+        return f"Whether the {standing.title} is a gain is not known: the run has no linear probes."
     if standing.trial is not None and standing.trial == gain.over.trial:
         return f"The {standing.title} is a rung of the ladder: no searched head did better on select."
     return f"The {standing.title} is {gain_words(gain)}."

@@ -11,8 +11,8 @@ def conclude(facts: Facts) -> str:
     best = facts.standing(BEST)
     assert best is not None, "a run with a finished head has a best one"
     sentence = f"{_opening(facts, best)} best head scores {best.score:.3f}{_size(best)}"
-    beside = [*_beside_ladder(facts, best), *_beside_encoder(facts, best)]
-    return f"{sentence}{''.join(f', {text}' for text in beside)}{_ensemble(facts, best)}."
+    beside = ", and ".join([*_beside_ladder(facts, best), *_beside_encoder(facts, best)])
+    return f"{', '.join(filter(None, [sentence, beside]))}{_ensemble(facts, best)}."
 
 
 def _opening(facts: Facts, best: Standing) -> str:
@@ -40,7 +40,7 @@ def _beside_ladder(facts: Facts, best: Standing) -> list[str]:
     if highest is None or gain is None:
         return []
     if highest.trial is not None and highest.trial == best.trial:
-        return ["and is what needs no search: a rung of the ladder"]
+        return ["is what needs no search: a rung of the ladder"]
     name = f"the {highest.title} ({highest.score:.3f})"
     last = "" if highest.role == ENCODER else ", the best without a search"
     return [f"{gain.delta.beside(name)}{last}"]
@@ -50,7 +50,7 @@ def _beside_encoder(facts: Facts, best: Standing) -> list[str]:
     encoder, highest = facts.standing(ENCODER), facts.compared.highest
     if encoder is None or best.delta is None or highest is encoder:
         return []
-    return [f"and {best.delta.beside(f'the encoder ({encoder.score:.3f})')}"]
+    return [f"{best.delta.beside(f'the encoder ({encoder.score:.3f})')}"]
 
 
 def _ensemble(facts: Facts, best: Standing) -> str:

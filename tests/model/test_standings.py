@@ -146,7 +146,7 @@ def small_score(run: Run, trial: str) -> float | None:
 
 def test_without_a_ladder_nothing_is_called_a_gain(small: Small) -> None:
     heads = Standings(all=[replace(each, below=None) for each in compare(small.run, small.store).all[3:]])
-    assert sentence(heads) == "There is no ladder to compare with."
+    assert sentence(heads) == "Whether the best head is a gain is not known: the run has no linear probes."
 
 
 def test_an_encoder_without_predictions_is_no_rung(

@@ -9,6 +9,7 @@ from bv_search.model.standings import Standings
 from bv_search.report.conclusion import conclude, is_gain
 from bv_search.report.facts import gather
 from bv_search.run import Run
+from bv_search.scan.ladder import PROBE
 from bv_search.tasks.evaluation import Delta
 from tests.model.small_run import Small, teach
 
@@ -67,3 +68,12 @@ def test_where_there_is_no_ladder_nothing_is_called_a_gain_or_none(run: Run) -> 
     facts = gather(run)
     alone = Standings(all=[each for each in facts.standings if not each.is_rung])
     assert conclude(replace(facts, compared=alone)).startswith("The best head scores 0.")
+
+
+def test_without_linear_probes_nothing_is_called_a_gain_either(small: Small, run: Run) -> None:
+    teach(small, run, "0003", 0.9)
+    facts = gather(run)
+    known = replace(facts.compared, all=[each for each in facts.standings if each.role != PROBE])
+    said = conclude(replace(facts, compared=known))
+    assert said.startswith("The best head scores 0.")
+    assert "better than the encoder" in said
