@@ -59,6 +59,11 @@ def stage_name(fraction: float) -> str:
     return f"{abs(fraction):.10g}"  # of -0.0 too
 
 
+def epochs(fraction: float) -> str:
+    """In a sentence."""
+    return f"{fraction:g} epoch{'' if fraction == 1 else 's'}"
+
+
 def is_stage(folder: Path) -> bool:
     return (folder / STAGE_FILE).is_file()
 

@@ -7,6 +7,7 @@ from huggingface_hub import EvalResult, ModelCardData
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from bv_search.encoder.encoder import Encoder
+from bv_search.encoder.stage import epochs
 from bv_search.export.figures import Figures
 from bv_search.files import write_text
 from bv_search.model.combine import Method
@@ -104,7 +105,7 @@ class ModelCard:
         """Without the way to it on this machine."""
         found, stage = self.model.encoder, self.encoder.stage
         name = f"`{found.id if found.revision else Path(found.id).name}`"
-        return f"{name}, fine-tuned for {stage.fraction:g} epochs" if stage and stage.fraction else name
+        return f"{name}, fine-tuned for {epochs(stage.fraction)}" if stage and stage.fraction else name
 
     def _row(self) -> str:
         """Texts as a row of the task has them, by the names of its columns."""

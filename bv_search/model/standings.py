@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from bv_search.encoder.stage import epochs
 from bv_search.model.combine import Method, combine
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import describe, smallest
@@ -159,7 +160,7 @@ class _Panel:
         if self._own is None:
             return
         entry, baseline = self._store.manifest.encoder, self._run.study.baseline
-        stage = "" if entry.fraction is None else f", fine-tuned for {entry.fraction:g} epochs"
+        stage = "" if entry.fraction is None else f", fine-tuned for {epochs(entry.fraction)}"
         self._add(
             ENCODER,
             f"{entry.id}{stage}",

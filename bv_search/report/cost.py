@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bv_search.encoder.stage import Stage, is_stage, read_stage
+from bv_search.encoder.stage import Stage, epochs, is_stage, read_stage
 from bv_search.errors import EncoderError
 from bv_search.report.facts import Facts
 from bv_search.run.folder import REPORT_HTML, REPORT_MD
@@ -38,7 +38,7 @@ def _costs(facts: Facts, stage: Stage | None) -> Iterator[StepCost]:
     place = facts.store.manifest.encoder.stage
     if stage is not None and place is not None:
         yield StepCost(
-            step=f"finetune, {stage.fraction:g} epochs", seconds=stage.seconds, size=_size(Path(place))
+            step=f"finetune, {epochs(stage.fraction)}", seconds=stage.seconds, size=_size(Path(place))
         )
     files = sum(entry.size for entry in facts.store.manifest.files())
     yield StepCost(step="extract", seconds=None, size=files + (facts.store.folder.size(MANIFEST) or 0))

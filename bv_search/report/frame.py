@@ -13,6 +13,7 @@ linked.js      what links them, with plots.js, scatter.js and parallel.js
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from bv_search.encoder.stage import epochs
 from bv_search.report import formatting
 
 FORMATTERS = (
@@ -31,5 +32,5 @@ def environment(package: str = HERE) -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    found.filters |= {name: getattr(formatting, name) for name in FORMATTERS}
+    found.filters |= {name: getattr(formatting, name) for name in FORMATTERS} | {"epochs": epochs}
     return found

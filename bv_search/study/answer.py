@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bv_search.encoder.stage import stage_name
+from bv_search.encoder.stage import epochs, stage_name
 from bv_search.run.choosers import Choosers
 from bv_search.scan.store_view import train_split
 from bv_search.study.data import rows_of
@@ -13,7 +13,7 @@ from bv_search.study.entry import Entry
 from bv_search.study.figures import answer_figure
 from bv_search.study.folder import StudyFolder
 from bv_search.study.section import Section
-from bv_search.study.table import Cell, Form, StudyTable, TableColumn, epochs, interval
+from bv_search.study.table import Cell, Form, StudyTable, TableColumn, interval
 
 OWN = "the encoder's own answers"
 

@@ -1,10 +1,10 @@
 """Study 1: the encoder's own score at every stage."""
 
-from bv_search.encoder.stage import Stage, stage_name
+from bv_search.encoder.stage import Stage, epochs, stage_name
 from bv_search.study.figures import curve_figure
 from bv_search.study.folder import StudyFolder
 from bv_search.study.section import Section
-from bv_search.study.table import Form, StudyTable, TableColumn, epochs, interval
+from bv_search.study.table import Form, StudyTable, TableColumn, interval
 
 
 def study_curve(made: StudyFolder) -> Section:

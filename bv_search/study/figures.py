@@ -9,12 +9,11 @@ import matplotlib as mpl
 import numpy as np
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from bv_search.encoder.stage import stage_name
+from bv_search.encoder.stage import epochs, stage_name
 from bv_search.report.chart import BLUE, BROWN, COLOURS, GREEN, GREY, MARKERS, ORANGE, Chart, drawing
 from bv_search.report.charts import thousands
 from bv_search.study.folder import StudyFolder
 from bv_search.study.section import StudyFigure
-from bv_search.study.table import epochs
 
 if TYPE_CHECKING:  # studies import their figures
     from bv_search.study.answer import HowLittle, Offer

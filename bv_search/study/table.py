@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from bv_search.encoder.stage import epochs
 from bv_search.run.leaderboard import LEAST_PERCENT
 
 NOTHING = "–"
@@ -102,10 +103,6 @@ def seconds(value: float) -> str:
     if value < 120:
         return f"{value:.0f} s"
     return f"{value / 60:.1f} min" if value < 7200 else f"{value / 3600:.1f} h"
-
-
-def epochs(value: float) -> str:
-    return f"{value:g} epoch{'' if value == 1 else 's'}"
 
 
 def after(stage: float) -> str:

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 from functools import cache
 from statistics import fmean
 
-from bv_search.encoder.stage import stage_name
+from bv_search.encoder.stage import epochs, stage_name
 from bv_search.study.entry import Entry
 from bv_search.study.exchange import ExchangedScore, read_exchange
 from bv_search.study.figures import transfer_figure
 from bv_search.study.folder import StudyFolder
 from bv_search.study.section import Section
-from bv_search.study.table import Cell, Form, StudyTable, TableColumn, epochs
+from bv_search.study.table import Cell, Form, StudyTable, TableColumn
 
 Matrix = dict[tuple[float, float], float | None]
 """The score of a stage's best head, by the stage that it learned on and the one whose states it reads."""

@@ -9,7 +9,7 @@ import pytest
 from bv_search.encoder.checkpoint import load_encoder, load_untrained, save_checkpoint
 from bv_search.encoder.identity import digest_weights
 from bv_search.encoder.location import locate_encoder
-from bv_search.encoder.stage import Stage, is_stage, read_seen, read_stage, stage_name, write_stage
+from bv_search.encoder.stage import Stage, epochs, is_stage, read_seen, read_stage, stage_name, write_stage
 from bv_search.errors import EncoderError
 from bv_search.tasks.registry import find_task
 
@@ -105,3 +105,7 @@ def test_a_stage_can_be_moved(stage_folder: Path, tmp_path: Path) -> None:
 
 def test_names_are_short_numbers() -> None:
     assert [stage_name(f) for f in (0.0, 0.3, 1.0, 2.0, 0.1 + 0.2)] == ["0", "0.3", "1", "2", "0.3"]
+
+
+def test_one_epoch_is_one() -> None:
+    assert [epochs(each) for each in (0.3, 1, 2)] == ["0.3 epochs", "1 epoch", "2 epochs"]

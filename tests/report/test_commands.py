@@ -88,7 +88,7 @@ def test_what_nobody_wrote_down_is_said(run: Run, small: Small) -> None:
 def test_a_step_costs_what_was_kept_of_it(run: Run, small: Small) -> None:
     facts = gather(run)
     found = {each.step: each for each in costs_of(facts, stage_of(facts))}
-    assert found["finetune, 1 epochs"].size == sum(
+    assert found["finetune, 1 epoch"].size == sum(
         path.stat().st_size for path in Path(small.stage).rglob("*") if path.is_file()
     )
     assert found["extract"].seconds is None

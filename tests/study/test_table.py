@@ -3,7 +3,7 @@
 import csv
 import io
 
-from bv_search.study.table import Form, StudyTable, TableColumn, epochs, seconds, size
+from bv_search.study.table import Form, StudyTable, TableColumn, seconds, size
 
 TABLE = StudyTable(
     name="heads",
@@ -48,4 +48,3 @@ def test_latex_escapes_what_it_would_read_as_its_own() -> None:
 def test_numbers_as_words() -> None:
     assert [seconds(each) for each in (9.4, 300, 7300)] == ["9 s", "5.0 min", "2.0 h"]
     assert [size(each) for each in (9, 2000, 3.5e6, 1e9)] == ["9 bytes", "2.00 kB", "3.50 MB", "1.00 GB"]
-    assert [epochs(each) for each in (0.3, 1, 2)] == ["0.3 epochs", "1 epoch", "2 epochs"]
