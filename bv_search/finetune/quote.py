@@ -172,15 +172,19 @@ def _measure(material: Material, settings: TrainingSettings, config: FinetuneCon
     return {0.0: 0.0, **seconds} if 0.0 in config.marks else seconds
 
 
-def _training_rate(material: Material, settings: TrainingSettings) -> float:
-    """Tokens a second, with padding."""
-    windows = material.windows[Role.TRAIN]
-    training = EncoderTraining(material.checkpoint.model, material.task, windows, settings)
+def time_steps(training: EncoderTraining) -> tuple[list[Indices], float]:
+    """The windows of some steps, and the seconds that these took."""
     steps = training.steps([(STEPS + 1) / training.plan.steps_per_epoch])
     next(steps)
     began = time.perf_counter()
     met = [step.windows for step in steps]
-    spent = time.perf_counter() - began
+    return met, time.perf_counter() - began
+
+
+def _training_rate(material: Material, settings: TrainingSettings) -> float:
+    """Tokens a second, with padding."""
+    windows = material.windows[Role.TRAIN]
+    met, spent = time_steps(EncoderTraining(material.checkpoint.model, material.task, windows, settings))
     return _padded(met, _lengths(windows), ALONE, settings.accumulate) / spent
 
 

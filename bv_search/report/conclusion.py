@@ -50,7 +50,7 @@ def _beside_encoder(facts: Facts, best: Standing) -> list[str]:
     encoder, highest = facts.standing(ENCODER), facts.compared.highest
     if encoder is None or best.delta is None or highest is encoder:
         return []
-    return [f"{best.delta.beside(f'the encoder ({encoder.score:.3f})')}"]
+    return [best.delta.beside(f"the encoder ({encoder.score:.3f})")]
 
 
 def _ensemble(facts: Facts, best: Standing) -> str:

@@ -1,7 +1,6 @@
 """What this machine does in a second, measured on the encoder and the data before anything is made."""
 
 import os
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +13,8 @@ from bv_search.command import AUTO, Progress
 from bv_search.encoder.checkpoint import find_device, load_encoder, load_untrained
 from bv_search.encoder.encoder import Encoder
 from bv_search.encoder.location import locate_encoder
-from bv_search.encoder.training import TrainingSettings, train
+from bv_search.encoder.training import EncoderTraining, TrainingSettings
+from bv_search.finetune.quote import time_steps
 from bv_search.heads.config import HeadShape
 from bv_search.precision import BFLOAT16, choose_precision
 from bv_search.scan.trial import TrialConfig
@@ -28,7 +28,6 @@ from bv_search.tasks.task import Task
 from bv_search.tune.dry_run import seconds_per_batch
 
 SAMPLE = 128  # rows that are read for a rate
-STEPS = 6  # of fine-tuning, after one that prepares the others
 TOGETHER = 8  # heads that are measured in one pack
 
 
@@ -119,12 +118,8 @@ def _finetune_rate(config: StudiesConfig, task: Task, sample: pa.Table) -> float
     checkpoint = load_untrained(locate_encoder(config.encoder), task, seed=0)
     checkpoint.model.to(device)
     training = TrainingSettings(batch=settings.batch, precision=precision)
-    epochs = (STEPS + 1) * settings.batch / sample.num_rows
-    began = 0.0
-    for step in train(checkpoint.model, task, sample, training, (epochs,)):
-        if step.number == 1:
-            began = time.perf_counter()
-    return STEPS * settings.batch / (time.perf_counter() - began)
+    met, spent = time_steps(EncoderTraining(checkpoint.model, task, sample, training))
+    return sum(map(len, met)) / spent
 
 
 @contextmanager

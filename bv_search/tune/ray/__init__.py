@@ -1,8 +1,7 @@
 """What needs Ray: the trials that Ray Tune sees, and the actors that train heads.
 
-trainable.py  a trial in a thin process
-searcher.py   our searchers behind Ray Tune's interface
+searcher.py   our searchers behind Ray Tune's interface, and the trials that they propose
 scheduler.py  trials wait while their heads train in packs
-tuner.py      Ray Tune runs the trials
+tuner.py      Ray Tune keeps the trials
 workers.py    the scan workers
 """
