@@ -1,6 +1,8 @@
 """What all commands share: parsing, progress, the JSON line, exit statuses."""
 
+import atexit
 import errno
+import gc
 import json
 import logging
 import os
@@ -147,6 +149,7 @@ def main(command: Command[Any], argv: Sequence[str] | None = None) -> int:
         os.environ.setdefault(name, value)
     prepare_streams()
     provide_home()
+    atexit.register(gc.freeze)  # Python would look through all modules for garbage once more, for a second
     progress = Progress(quiet=False)
     try:
         with terminable():

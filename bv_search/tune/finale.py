@@ -41,6 +41,11 @@ def find_finalists(run: Run) -> list[Finalist]:
     ]
 
 
+def is_over(run: Run) -> bool:
+    """Whether the last session came to its end, and left nothing to a finale."""
+    return run.has_ended and not find_finalists(run)
+
+
 def as_finalist(run: Run, past: Past) -> Finalist:
     return Finalist(
         trial=past.trial, config=past.typed_config, position=past.best_position, copies=run.study.seeds

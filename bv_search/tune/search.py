@@ -12,8 +12,6 @@ from threading import Thread, get_native_id
 from bv_search.autoscaler import find_growth
 from bv_search.cluster import machines, ray_session
 from bv_search.command import AUTO, Progress
-from bv_search.ensemble import ensemble
-from bv_search.ensemble.config import EnsembleConfig
 from bv_search.errors import EncoderError
 from bv_search.files import absolute
 from bv_search.run.folder import Run
@@ -23,15 +21,21 @@ from bv_search.source import STORE
 from bv_search.source.choice import SourceChoice, compare_sources
 from bv_search.store.store import Store
 from bv_search.tune.config import TuneConfig
+from bv_search.tune.finale import is_over
 from bv_search.tune.ray.workers import RayWorkers
 from bv_search.tune.recorder import Recorder
 from bv_search.tune.resume import Past, read_past, without_rungs
-from bv_search.tune.session import Session, budget_of, is_over
 from bv_search.tune.step_times import StepTimes
 from bv_search.tune.study import OpenStudy, open_study
 from bv_search.tune.workers import WorkerInput, WorkerShare
 
-NEEDED_AT_THE_END = ("bv_search.model.loading", "bv_search.model.registry", "mlflow.pyfunc")
+NEEDED_BY_THE_SESSION = ("bv_search.tune.session", "hyperopt")
+NEEDED_AT_THE_END = (
+    "bv_search.ensemble.ensemble",
+    "bv_search.model.loading",
+    "bv_search.model.registry",
+    "mlflow.pyfunc",
+)
 LEAST_PRIORITY = 19
 
 
@@ -55,25 +59,30 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             mirror.close()
             _tell_of_trouble(mirror, progress)
             return study.run
-        with ray_session(), _scan_workers(config, study, progress) as workers:
-            mirror = connect()
-            _settle_precision(study.run, workers, progress)
-            recorder = Recorder(study.run, study.store, mirror)
-            session = Session(
-                study=study,
-                past=past,
-                workers=workers,
-                recorder=recorder,
-                budget=budget_of(config.time_budget, study, past),
-                progress=progress,
-                times=times,
-            )
-            _import_aside()
-            session.run()
-            memory = {"peak_scan_worker": workers.peak_memory()}
-            for trouble in workers.troubles():
-                progress.say(trouble)
-        _combine(study, progress)
+        _import_aside(NEEDED_BY_THE_SESSION)
+        with ThreadPoolExecutor(1) as aside:
+            with ray_session(), _scan_workers(config, study, progress) as workers:
+                from bv_search.tune.session import Session
+
+                mirror = connect()
+                _settle_precision(study.run, workers, progress)
+                recorder = Recorder(study.run, study.store, mirror)
+                session = Session(
+                    study=study,
+                    past=past,
+                    workers=workers,
+                    recorder=recorder,
+                    budget=study.budget(config.time_budget, past),
+                    progress=progress,
+                    times=times,
+                )
+                _import_aside(NEEDED_AT_THE_END, priority=LEAST_PRIORITY)
+                session.run()
+                memory = {"peak_scan_worker": workers.peak_memory()}
+                for trouble in workers.troubles():
+                    progress.say(trouble)
+                combined = aside.submit(_combine, study, progress)  # while Ray ends, which is waiting alone
+            combined.result()
         times.note("ensemble")
         _register(study, mirror, progress)
         times.note("register")
@@ -90,7 +99,7 @@ def _ending(study: OpenStudy, past: Sequence[Past]) -> str | None:
         return None
     if sum(each.finished for each in searched) == run.study.trials:
         return f"all {len(searched)} trials have ended: --trials +N adds some"
-    heard = budget_of(None, study, past)
+    heard = study.budget(None, past)
     if not heard.is_spent or any(each.position and not each.finished for each in past):
         return None
     return f"the search has ended: {heard.reason}; another --target or --patience lets it go on"
@@ -114,13 +123,13 @@ def _mirrored(run: Run) -> Iterator[Callable[[], MlflowMirror]]:
         yield thread.submit(lambda: stack.enter_context(MlflowMirror(run).guarded())).result
 
 
-def _import_aside() -> None:
-    """What registering a model needs takes seconds to import: it comes while heads train, on idle cores."""
+def _import_aside(names: Sequence[str], *, priority: int = 0) -> None:
+    """What takes seconds to import comes while Ray starts, or, on idle cores, while heads train."""
 
     def import_all() -> None:
         with suppress(OSError, AttributeError):  # priorities of threads are Linux's
-            os.setpriority(os.PRIO_PROCESS, get_native_id(), LEAST_PRIORITY)
-        for name in NEEDED_AT_THE_END:
+            os.setpriority(os.PRIO_PROCESS, get_native_id(), priority)
+        for name in names:
             import_module(name)
 
     Thread(target=import_all, daemon=True).start()
@@ -179,6 +188,9 @@ def _tell_of_trouble(mirror: MlflowMirror, progress: Progress) -> None:
 
 def _combine(study: OpenStudy, progress: Progress) -> None:
     """The top of the ladder: chosen once, and again where heads were added since."""
+    from bv_search.ensemble import ensemble  # with torch, which the search itself does without
+    from bv_search.ensemble.config import EnsembleConfig
+
     run = study.run
     if best(run.trials()) and (run.ensemble() is None or run.unconsidered() is not None):
         ensemble.decide([run], study.store, EnsembleConfig(runs=(str(run.path),)), progress)
@@ -186,7 +198,7 @@ def _combine(study: OpenStudy, progress: Progress) -> None:
 
 def _register(study: OpenStudy, mirror: MlflowMirror, progress: Progress) -> None:
     """What the run answers with, as a servable model; a failure is told, and costs the run nothing."""
-    from bv_search.model.registry import register  # with torch, which the search itself does without
+    from bv_search.model.registry import register
 
     if best(study.run.trials()) and register(study.run, study.store, mirror) is None:
         progress.say(f"the model is not registered in MLflow: {mirror.trouble}")

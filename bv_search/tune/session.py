@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from bv_search.command import AUTO, Progress
-from bv_search.run.folder import Run
 from bv_search.scan.store_view import count_rows, doubts, learned_split
 from bv_search.tune.budget import Budget, interruptible
 from bv_search.tune.dispatcher import Dispatcher
@@ -178,24 +177,6 @@ class Session:
             run.change_study(room=fits)
             return fits
         return run.study.room
-
-
-def budget_of(seconds: float | None, study: OpenStudy, past: Sequence[Past]) -> Budget:
-    """What is left of it after what earlier sessions found."""
-    budget = Budget(
-        seconds,
-        target=study.run.study.target,
-        patience=study.run.study.patience,
-        ladder=[rung.trial for rung in study.ladder],
-        size=study.size and (lambda config: study.sizes.of_head(config.head)),
-    )
-    budget.recall(past)
-    return budget
-
-
-def is_over(run: Run) -> bool:
-    """Whether the last session came to its end, and left nothing to a finale."""
-    return run.has_ended and not find_finalists(run)
 
 
 def doubts_of_learning(searcher: Searcher, past: Sequence[Past], left: int, generation: int) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """Opening a study: all that can be wrong with what the user asked for is found here, before any work."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -23,6 +23,7 @@ from bv_search.space.space import Space, find_space, parse_space
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
+from bv_search.tune.budget import Budget
 from bv_search.tune.config import (
     DEFAULT_SCHEDULER,
     DEFAULT_SEARCHER,
@@ -36,6 +37,7 @@ from bv_search.tune.config import (
     More,
     TuneConfig,
 )
+from bv_search.tune.resume import Past
 from bv_search.tune.searchers import SEARCHERS
 from bv_search.tune.searchers.grid import Grid
 from bv_search.tune.searchers.searcher import Size
@@ -64,6 +66,18 @@ class OpenStudy:
     def size(self) -> Size | None:
         """What is to be small, where that is an objective."""
         return self.sizes.of if self.run.study.seeks_front else None
+
+    def budget(self, seconds: float | None, past: Sequence[Past]) -> Budget:
+        """What is left of it after what earlier sessions found."""
+        budget = Budget(
+            seconds,
+            target=self.run.study.target,
+            patience=self.run.study.patience,
+            ladder=[rung.trial for rung in self.ladder],
+            size=self.size and (lambda config: self.sizes.of_head(config.head)),
+        )
+        budget.recall(past)
+        return budget
 
 
 def open_study(config: TuneConfig) -> OpenStudy:

@@ -7,15 +7,16 @@ random until that is enough. Given to Ray's adapter, nested points would hang th
 
 import math
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from hyperopt import JOB_STATE_DONE, STATUS_OK, Trials, hp, tpe
-from hyperopt.base import Domain
 
 from bv_search.space.distribution import Choice, Distribution, LogUniform, QUniform, RandInt
 from bv_search.space.space import Draws, Space
 from bv_search.tune.searchers.searcher import Fits, Searcher, Size
+
+if TYPE_CHECKING:
+    from hyperopt import Trials
 
 
 class HyperOpt(Searcher):
@@ -26,6 +27,9 @@ class HyperOpt(Searcher):
         self, space: Space, seed: int, fits: Fits = lambda draws: True, size: Size | None = None
     ) -> None:
         super().__init__(space, seed, fits, size)
+        from hyperopt import Trials, tpe
+        from hyperopt.base import Domain
+
         self._domain = Domain(lambda point: 0.0, _expression(space.tree, ""))
         self._suggest = partial(tpe.suggest, n_startup_jobs=0, verbose=False)
         self._known = Trials()
@@ -36,10 +40,12 @@ class HyperOpt(Searcher):
         drawn = {path: values[0] for path, values in document["misc"]["vals"].items() if values}
         return self.space.draw(lambda path, distribution: drawn[path])
 
-    def _all_known(self) -> Trials:
+    def _all_known(self) -> "Trials":
         """Made anew where more was told since, in the order of their numbers."""
         if len(self._known) == len(self.told):
             return self._known
+        from hyperopt import Trials
+
         self._known = trials = Trials()
         paths = list(self.space.parameters())
         trials.insert_trial_docs(
@@ -49,7 +55,9 @@ class HyperOpt(Searcher):
         return trials
 
 
-def _document(trials: Trials, paths: list[str], number: int, draws: Draws, score: float) -> dict[str, Any]:
+def _document(trials: "Trials", paths: list[str], number: int, draws: Draws, score: float) -> dict[str, Any]:
+    from hyperopt import JOB_STATE_DONE, STATUS_OK
+
     misc = {
         "tid": number,
         "cmd": ("domain_attachment", "FMinIter_Domain"),
@@ -72,6 +80,8 @@ def _expression(node: Any, path: str) -> Any:
 
 
 def _parameter(distribution: Distribution, path: str) -> Any:
+    from hyperopt import hp
+
     match distribution:
         case Choice(options):
             return hp.choice(path, [_expression(o, f"{path}.{index}") for index, o in enumerate(options)])
