@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from bv_search.cpu.memory import prepare_memory
 from bv_search.encoder.encoder import Encoder
 from bv_search.encoder.pretrained import count_parameters as count_encoder
 from bv_search.encoder.training import Step
@@ -22,7 +23,6 @@ from bv_search.heads.head import count_parameters
 from bv_search.precision import FLOAT32, dtype_of
 from bv_search.run.study import RIDE
 from bv_search.scan.capacity import pack_capacity
-from bv_search.scan.memory import prepare_memory
 from bv_search.scan.trial import TrialConfig
 from bv_search.source.channels import Channels
 from bv_search.store.doubts import HELD

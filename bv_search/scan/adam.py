@@ -4,24 +4,18 @@ Written here because each has its own rate, decay, batch and count of steps: tor
 would take a group, and so a kernel launch, per head.
 
 Weights, gradients and moments of all stand back to back, each in one piece of memory. On a CPU one
-compiled loop goes through them; on a GPU torch's operations on many tensors do.
+compiled loop goes through them, elsewhere torch's operations on many tensors do.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from bv_search.heads.branches.kernel import compiled
+from bv_search.cpu import adam as cpu
+from bv_search.cpu.adam import EPSILON, MEAN_DECAY, SQUARE_DECAY
 from bv_search.scan.learner import LearningCopy
-
-MEAN_DECAY = 0.9
-SQUARE_DECAY = 0.999
-EPSILON = 1e-8
-
-f32 = np.float32
 
 
 class Adam:
@@ -72,7 +66,7 @@ class Adam:
     def _compiled_step(self, due: Sequence[LearningCopy]) -> None:
         tensors = np.array([tensor for copy in due for tensor in self._tensors[id(copy)]])
         numbers = np.array([row for copy in due for row in _numbers(copy)], np.float32)
-        _step(
+        cpu.step(
             self._weights.numpy(),
             self._gradient.numpy(),
             self._mean.numpy(),
@@ -97,25 +91,6 @@ def _numbers(copy: LearningCopy) -> Iterable[tuple[float, float, float, float, f
     new = copy.averaged_share()
     for decays in copy.decays:
         yield share, correction, rate, left if decays else 1.0, new
-
-
-@compiled
-def _step(weights: Any, gradient: Any, mean: Any, square: Any, average: Any, tensors: Any) -> None:
-    """One pass over everything that is due; gradients are zero afterwards."""
-    starts, stops, numbers = tensors
-    keep, take = f32(MEAN_DECAY), f32(1.0 - MEAN_DECAY)
-    keep_square, take_square = f32(SQUARE_DECAY), f32(1.0 - SQUARE_DECAY)
-    epsilon, zero = f32(EPSILON), f32(0.0)
-    for tensor in range(len(starts)):
-        share, correction, rate, decay, new = numbers[tensor]
-        for n in range(starts[tensor], stops[tensor]):
-            slope = gradient[n] * share
-            mean[n] = keep * mean[n] + take * slope
-            square[n] = keep_square * square[n] + take_square * slope * slope
-            step = rate * mean[n] / (np.sqrt(square[n]) * correction + epsilon)
-            weights[n] = weights[n] * decay - step
-            average[n] += new * (weights[n] - average[n])
-            gradient[n] = zero
 
 
 def _foreach_step(due: Sequence[LearningCopy]) -> None:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from bv_search.command import AUTO
+from bv_search.cpu.memory import prepare_memory
 from bv_search.heads.branches.product import product
 from bv_search.heads.config import HeadShape
 from bv_search.heads.copies import Copies, count_all, weights_bytes
@@ -21,7 +22,6 @@ from bv_search.scan.finale import train_out
 from bv_search.scan.folds import Folds
 from bv_search.scan.judge import FoldJudge, Judge, RoleJudge, Verdict
 from bv_search.scan.ladder_solver import constant_answers, solve_heads
-from bv_search.scan.memory import prepare_memory
 from bv_search.scan.outcome import (
     Diverged,
     Final,

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from bv_search.heads.branches import bottleneck, dense, product
+from bv_search.heads.branches import bottleneck, dense
 from bv_search.heads.branches.bottleneck import Piece
 from bv_search.heads.branches.dense import TorchDense
 from bv_search.heads.config import AdapterHead, HeadConfig, HeadShape, PooledAdapterHead
@@ -36,7 +36,7 @@ def means(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.fixture(params=[True, False])
 def libraries(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """oneDNN's matmuls and torch's own."""
-    monkeypatch.setattr(product, "ONEDNN", request.param)
+    monkeypatch.setattr("bv_search.cpu.product.ONEDNN", request.param)
 
 
 @pytest.fixture(params=["whole", "pieces"])

@@ -5,7 +5,6 @@ import torch
 from torch import Tensor
 
 from bv_search.heads.branches import columns as of_columns
-from bv_search.heads.branches import product
 from bv_search.heads.branches.columns import Columns, read_out
 from bv_search.heads.config import AdapterHead, HeadShape, PoolingHead
 from bv_search.heads.head import Head
@@ -41,7 +40,7 @@ ONLY_APART = [some_columns(0, 2, seed=50)]
 def test_numbers_are_added_up_over_the_layers_or_stay_apart(
     monkeypatch: pytest.MonkeyPatch, columns: list[Columns], onednn: bool
 ) -> None:
-    monkeypatch.setattr(product, "ONEDNN", onednn)
+    monkeypatch.setattr("bv_search.cpu.product.ONEDNN", onednn)
     hidden_LTH = some(LAYERS, TOKENS, WIDTH)
     for each, numbers in zip(columns, read_out(hidden_LTH, columns), strict=True):
         added_LHX = hidden_LTH.new_zeros(LAYERS, WIDTH, 0) if each.added_LHX is None else each.added_LHX

@@ -11,8 +11,9 @@ from numba import types
 from torch import Tensor
 from torch.nn import functional
 
-from bv_search.heads.branches import kernel
-from bv_search.heads.branches.dense import CompiledDense, Dense, TorchDense
+from bv_search.cpu import loops
+from bv_search.cpu.dense import CompiledDense
+from bv_search.heads.branches.dense import Dense, TorchDense
 from bv_search.heads.config import AdapterHead, HeadShape, PooledAdapterHead
 from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
@@ -99,7 +100,7 @@ def test_how_rows_are_cut_changes_no_bit() -> None:
 def test_gelu_is_exact_over_all_numbers() -> None:
     before = torch.cat([torch.linspace(-20, 20, 100_001), torch.tensor([0.0, 1e30, -1e30, 1e-30])])
     features, slopes = np.empty(len(before), np.float32), np.empty(len(before), np.float32)
-    kernel._gelu_and_slope(before.numpy(), features, slopes)
+    loops._gelu_and_slope(before.numpy(), features, slopes)
     exact = before.double().requires_grad_()
     functional.gelu(exact).sum().backward()  # type: ignore[no-untyped-call]
 
@@ -125,7 +126,7 @@ def test_it_is_compiled_once_with_dropout_and_once_without() -> None:
             ).backward()  # type: ignore[union-attr]
     arrays = [
         a
-        for f in (kernel.read_out, kernel.learn)
+        for f in (loops.read_out, loops.learn)
         for s in f.signatures
         for a in s
         if isinstance(a, types.Array)
@@ -139,5 +140,5 @@ def test_where_nothing_can_be_kept_it_is_compiled_all_the_same(monkeypatch: pyte
             raise RuntimeError("no locator available")
         return numba.njit(function, **options)
 
-    monkeypatch.setattr(kernel, "njit", nowhere)
-    assert kernel.compiled(lambda x: x + 1)(2) == 3
+    monkeypatch.setattr(loops, "njit", nowhere)
+    assert loops.compiled(lambda x: x + 1)(2) == 3

@@ -6,7 +6,6 @@ import pytest
 import torch
 from torch import Tensor
 
-from bv_search.heads.branches import product
 from bv_search.heads.config import (
     AdapterHead,
     ConstantHead,
@@ -100,7 +99,7 @@ def test_channels_side_by_side_or_apart_are_the_same_states(
     monkeypatch: pytest.MonkeyPatch, onednn: bool, dropout: float
 ) -> None:
     """Rows in memory have theirs side by side, so that each layer of a batch is a slice."""
-    monkeypatch.setattr(product, "ONEDNN", onednn)
+    monkeypatch.setattr("bv_search.cpu.product.ONEDNN", onednn)
     apart_LTH, _ = some_windows(40)
     side_by_side_LTH = apart_LTH.transpose(0, 1).contiguous().transpose(0, 1)
     assert not side_by_side_LTH.is_contiguous()

@@ -7,8 +7,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from bv_search.heads.branches import product as products
-from bv_search.heads.branches.product import GradientSum, is_intel, product, turned
+from bv_search.cpu.product import is_intel, turned
+from bv_search.heads.branches.product import GradientSum, product
 
 
 def some(*shape: int, seed: int = 0) -> Tensor:
@@ -20,7 +20,7 @@ def some(*shape: int, seed: int = 0) -> Tensor:
 def test_products_are_matrix_products(
     monkeypatch: pytest.MonkeyPatch, onednn: bool, rows: int, wide: int, narrow: int
 ) -> None:
-    monkeypatch.setattr(products, "ONEDNN", onednn)
+    monkeypatch.setattr("bv_search.cpu.product.ONEDNN", onednn)
     x_RX, y_RY, bias_Y = some(rows, wide), some(rows, narrow, seed=1), some(narrow, seed=2)
     weight_YX = some(narrow, wide, seed=3)
     torch.testing.assert_close(product(x_RX, weight_YX, bias_Y), x_RX @ weight_YX.t() + bias_Y)
@@ -47,7 +47,7 @@ SLICES: dict[str, Callable[[Tensor], Tensor]] = {
 def test_parts_of_larger_tensors_are_matrices_like_others(
     monkeypatch: pytest.MonkeyPatch, onednn: bool, slice_of: str
 ) -> None:
-    monkeypatch.setattr(products, "ONEDNN", onednn)
+    monkeypatch.setattr("bv_search.cpu.product.ONEDNN", onednn)
     for wide, narrow in ((12, 5), (5, 12), (6, 6), (1, 4)):
         x_RX, y_RY, weight_YX = some(20, wide), some(20, narrow, seed=1), some(narrow, wide, seed=2)
         part_RX = SLICES[slice_of](x_RX)
@@ -66,14 +66,14 @@ def test_what_stands_in_for_weights_is_in_one_piece(
     monkeypatch: pytest.MonkeyPatch, of_x: str, of_y: str
 ) -> None:
     """oneDNN takes a hundred times as long over a slice: a lane of narrow adapters took minutes."""
-    monkeypatch.setattr(products, "ONEDNN", True)
+    monkeypatch.setattr("bv_search.cpu.product.ONEDNN", True)
     dense: list[bool] = []
 
-    def watched(x_RX: Tensor, weight_YX: Tensor) -> Tensor:
+    def watched(x_RX: Tensor, weight_YX: Tensor, _: None) -> Tensor:
         dense.extend(each.is_contiguous() or each.t().is_contiguous() for each in (x_RX, weight_YX))
         return x_RX @ weight_YX.t()
 
-    monkeypatch.setattr(products, "product", watched)
+    monkeypatch.setattr("bv_search.cpu.product.product", watched)
     for wide, narrow in ((12, 5), (5, 12)):
         part_RX, part_RY = SLICES[of_x](some(20, wide)), SLICES[of_y](some(20, narrow, seed=1))
         GradientSum().add(part_RX, part_RY)
@@ -81,7 +81,7 @@ def test_what_stands_in_for_weights_is_in_one_piece(
 
 
 def test_weights_that_are_a_slice_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "ONEDNN", True)
+    monkeypatch.setattr("bv_search.cpu.product.ONEDNN", True)
     with pytest.raises(AssertionError, match="in one piece"):
         product(some(4, 3), SLICES["columns"](some(2, 3)))
 

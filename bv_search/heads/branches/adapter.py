@@ -14,6 +14,7 @@ from torch import Generator, Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
+from bv_search.cpu.product import turned
 from bv_search.heads.branches.bottleneck import (
     Bottleneck,
     Gradient,
@@ -26,8 +27,8 @@ from bv_search.heads.branches.bottleneck import (
     piece_on,
 )
 from bv_search.heads.branches.branch import Branch, glorot
-from bv_search.heads.branches.dense import Dense, Masks
-from bv_search.heads.branches.product import turned, wide_dtype
+from bv_search.heads.branches.dense import Masks, dense_of
+from bv_search.heads.branches.product import wide_dtype
 from bv_search.heads.branches.windows import Windows
 
 
@@ -159,7 +160,7 @@ def _bottlenecks(heads: Sequence[Sequence[Tensor]]) -> list[Bottleneck]:
     ]
     return [
         Bottleneck(
-            stem=stems[layer % len(stems)], dense=Dense.of([dense_LAC[layer] for _, _, dense_LAC in heads])
+            stem=stems[layer % len(stems)], dense=dense_of([dense_LAC[layer] for _, _, dense_LAC in heads])
         )
         for layer in range(len(heads[0][2]))
     ]

@@ -3,105 +3,52 @@
 R rows; N features and X outputs of all heads side by side, A and C of one.
 """
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from itertools import accumulate
-from typing import cast
+from typing import Protocol, cast
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from bv_search.heads.branches import kernel
+from bv_search.cpu.dense import CompiledDense
 from bv_search.heads.branches.product import gradient, product
 
 Masks = Sequence[Tensor | None]
 """What dropout leaves of each head's features; None: all."""
 
 
-class Dense(ABC):
+class Dense(Protocol):
     """Every head's outputs depend on its own features alone, whatever is in its neighbours'."""
 
-    def __init__(self, dense_AC: Sequence[Tensor]) -> None:
-        self.sizes = [len(each_AC) for each_AC in dense_AC]
+    sizes: list[int]  # features of each head
 
-    @staticmethod
-    def of(dense_AC: Sequence[Tensor]) -> "Dense":
-        first_AC = dense_AC[0]
-        on_cpu = first_AC.device.type == "cpu" and first_AC.dtype == torch.float32
-        return CompiledDense(dense_AC) if on_cpu else TorchDense(dense_AC)
-
-    @abstractmethod
     def read_out(self, before_RN: Tensor, masks_RA: Masks, out_RX: Tensor) -> None:
         """Add each head's outputs to out_RX."""
 
-    @abstractmethod
     def learn(
         self, before_RN: Tensor, masks_RA: Masks, grad_RX: Tensor, *, bias_N: Tensor, dense: Tensor
     ) -> Tensor:
         """The gradient of what is before the gelu; those of its bias and of the dense layers are added to."""
 
-    @abstractmethod
     def zero(self) -> Tensor:
         """A gradient of the dense layers, to be added to."""
 
-    @abstractmethod
     def of_heads(self, dense: Tensor) -> list[Tensor]:
         """Such a gradient of each head, (A, C)."""
 
 
-class CompiledDense(Dense):
-    """On a CPU."""
+def dense_of(dense_AC: Sequence[Tensor]) -> Dense:
+    """As their device is fastest with them."""
+    first_AC = dense_AC[0]
+    on_cpu = first_AC.device.type == "cpu" and first_AC.dtype == torch.float32
+    return CompiledDense(dense_AC) if on_cpu else TorchDense(dense_AC)
+
+
+class TorchDense:
+    """The layers are blocks on a diagonal, and one product, with zeros outside of the blocks."""
 
     def __init__(self, dense_AC: Sequence[Tensor]) -> None:
-        super().__init__(dense_AC)
-        self._dense_CN = torch.cat([each_AC.t() for each_AC in dense_AC], dim=1)
-        self._heads = self._dense_CN.numpy(), np.array([0, *accumulate(self.sizes)])
-
-    def read_out(self, before_RN: Tensor, masks_RA: Masks, out_RX: Tensor) -> None:
-        mask = self._joined(masks_RA, before_RN)
-        kernel.read_out(before_RN.numpy(), mask, self._heads, out_RX.numpy())
-
-    def learn(
-        self, before_RN: Tensor, masks_RA: Masks, grad_RX: Tensor, *, bias_N: Tensor, dense: Tensor
-    ) -> Tensor:
-        grad_before_RN = torch.empty_like(before_RN)
-        kernel.learn(
-            before_RN.numpy(),
-            self._joined(masks_RA, before_RN),
-            self._heads,
-            grad_RX.numpy(),
-            grad_before_RN.numpy(),
-            bias_N.numpy(),
-            dense.numpy(),
-        )
-        return grad_before_RN
-
-    def zero(self) -> Tensor:
-        return torch.zeros_like(self._dense_CN)
-
-    def of_heads(self, dense: Tensor) -> list[Tensor]:
-        return [each_CA.t() for each_CA in torch.split(dense, self.sizes, dim=1)]
-
-    def _joined(self, masks_RA: Masks, before_RN: Tensor) -> np.ndarray | None:
-        present = [mask for mask in masks_RA if mask is not None]
-        if not present:
-            return None
-        if len(present) == len(masks_RA):
-            return torch.cat(present, dim=1).numpy()
-        whole_RN = torch.ones_like(before_RN)
-        for part, mask in zip(torch.split(whole_RN, self.sizes, dim=1), masks_RA, strict=True):
-            if mask is not None:
-                part.copy_(mask)
-        return whole_RN.numpy()
-
-
-class TorchDense(Dense):
-    """Elsewhere: the layers are blocks on a diagonal, and one product, with zeros outside of the blocks."""
-
-    def __init__(self, dense_AC: Sequence[Tensor]) -> None:
-        super().__init__(dense_AC)
+        self.sizes = [len(each_AC) for each_AC in dense_AC]
         self._dense_AC = dense_AC
         self._outputs = [each_AC.shape[1] for each_AC in dense_AC]
         self._dense_NX: Tensor = torch.block_diag(*dense_AC)  # type: ignore[no-untyped-call]

@@ -13,7 +13,7 @@ import torch
 import xxhash
 from torch import Generator, Tensor
 
-from bv_search.heads.branches import kernel
+from bv_search.cpu import loops
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,13 +30,13 @@ class Dropout:
         """What features are multiplied with: zero, or what makes up for the zeros."""
         mask = torch.empty(*shape, device=device)
         if device.type == "cpu":
-            kernel.draw_mask(mask.numpy().reshape(-1, shape[-1]), self.drawing(step, part))
+            loops.draw_mask(mask.numpy().reshape(-1, shape[-1]), self.drawing(step, part))
             return mask
         generator = Generator(device).manual_seed(self._drawn(step, part) >> 1)
         return mask.bernoulli_(1.0 - self.rate, generator=generator).div_(1.0 - self.rate)
 
     def drawing(self, step: int, part: int) -> Any:
-        return kernel.drawing(self._drawn(step, part), self.rate)
+        return loops.drawing(self._drawn(step, part), self.rate)
 
     def _drawn(self, step: int, part: int) -> int:
         return xxhash.xxh3_64_intdigest(struct.pack("<QQQQ", self.seed, self.branch, step, part))

@@ -1,22 +1,19 @@
 """Dense layers on what dropout leaves of their features.
 
-Each branch has a mask of its own for each step, so no product is shared. On a CPU one compiled loop goes
-through all of them: it draws a row of a mask, multiplies and adds up, and draws it again for the gradient.
+Each branch has a mask of its own for each step, so no product is shared.
 
 K readings, M inputs, X numbers of a row of an input, F features of a reading, N of all.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
 from typing import Any, Self
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from bv_search.heads.branches import kernel
+from bv_search.cpu.kept import STORED, CompiledKept
 from bv_search.heads.branches.dropout import Dropout
 
 
@@ -57,8 +54,10 @@ class _ReadKept(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x_MTX: Tensor, readings: Sequence[Reading], step: int, *denses: Tensor) -> Tensor:
+        work: CompiledKept | _OneByOne
         if x_MTX.device.type == "cpu" and x_MTX.dtype in STORED:
-            work: _Compiled | _OneByOne = _Compiled(readings, step, denses)
+            drawings = [reading.dropout.drawing(step, reading.part) for reading in readings]
+            work = CompiledKept(denses, [(each.input, each.start) for each in readings], drawings)
         else:
             work = _OneByOne(readings, step, denses)
         ctx.save_for_backward(x_MTX)
@@ -74,46 +73,8 @@ class _ReadKept(torch.autograd.Function):
         return grad_MTX, None, None, *ctx.work.learn(x_MTX, grad_KTC)
 
 
-STORED = {torch.float32: torch.float32, torch.bfloat16: torch.uint16}
-"""What compiled loops read, and what NumPy takes it for."""
-
-
-class _Compiled:
-    """On a CPU."""
-
-    def __init__(self, readings: Sequence[Reading], step: int, denses: Sequence[Tensor]) -> None:
-        self._dense_CN = torch.cat([dense_FC.t() for dense_FC in denses], dim=1)
-        self._sizes = [len(dense_FC) for dense_FC in denses]
-        borders = pairwise(accumulate(self._sizes, initial=0))
-        places = ((r.input, r.start, *border) for r, border in zip(readings, borders, strict=True))
-        self._readings = np.array(list(places), np.int64)
-        drawn = [reading.dropout.drawing(step, reading.part) for reading in readings]
-        kinds = (np.uint32, np.uint32, np.uint32, np.float32)
-        columns = zip(kinds, zip(*drawn, strict=True), strict=True)
-        self._drawings = tuple(np.array(column, kind) for kind, column in columns)
-
-    def read(self, x_MTX: Tensor) -> Tensor:
-        out_KTC = torch.empty(len(self._sizes), x_MTX.shape[1], len(self._dense_CN))
-        dense_CN = self._dense_CN.numpy()
-        kernel.read_kept(_stored(x_MTX), self._readings, self._drawings, dense_CN, out_KTC.numpy())
-        return out_KTC
-
-    def learn(self, x_MTX: Tensor, grad_KTC: Tensor) -> list[Tensor]:
-        """The gradients of the dense layers."""
-        grad_CN = torch.zeros_like(self._dense_CN)
-        kernel.learn_kept(_stored(x_MTX), self._readings, self._drawings, grad_KTC.numpy(), grad_CN.numpy())
-        return [each_CF.t() for each_CF in torch.split(grad_CN, self._sizes, dim=1)]
-
-    def pass_on(self, x_MTX: Tensor, grad_KTC: Tensor) -> Tensor:
-        """The gradient of the features."""
-        grad_MTX = torch.zeros(x_MTX.shape)
-        dense_CN = self._dense_CN.numpy()
-        kernel.pass_kept(self._readings, self._drawings, dense_CN, grad_KTC.numpy(), grad_MTX.numpy())
-        return grad_MTX.to(x_MTX.dtype)
-
-
 class _OneByOne:
-    """Elsewhere."""
+    """One after the other, by torch."""
 
     def __init__(self, readings: Sequence[Reading], step: int, denses: Sequence[Tensor]) -> None:
         self._readings, self._step, self._denses = readings, step, denses
@@ -142,8 +103,3 @@ class _OneByOne:
 
 def _features(x_MTX: Tensor, reading: Reading) -> Tensor:
     return x_MTX[reading.input, :, reading.start : reading.start + len(reading.dense_FC)]
-
-
-def _stored(x_MTX: Tensor) -> np.ndarray:
-    x_MTX = x_MTX.detach().contiguous()
-    return x_MTX.view(STORED[x_MTX.dtype]).numpy()

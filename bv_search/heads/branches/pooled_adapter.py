@@ -24,7 +24,7 @@ from bv_search.heads.branches.bottleneck import (
     piece_on,
 )
 from bv_search.heads.branches.branch import glorot
-from bv_search.heads.branches.dense import Dense, Masks
+from bv_search.heads.branches.dense import Masks, dense_of
 from bv_search.heads.branches.mix import Mixes, apply_mixes, mix_layers, stack_mixes
 from bv_search.heads.branches.product import product, wide_dtype
 from bv_search.heads.branches.windows import Windows
@@ -124,7 +124,7 @@ class _OnMixes(torch.autograd.Function):
 
 def _bottleneck(heads: Sequence[Sequence[Tensor]]) -> Bottleneck:
     stem = Stem.of([down_HA for down_HA, _, _ in heads], [bias_A for _, bias_A, _ in heads])
-    return Bottleneck(stem=stem, dense=Dense.of([dense_AC for _, _, dense_AC in heads]))
+    return Bottleneck(stem=stem, dense=dense_of([dense_AC for _, _, dense_AC in heads]))
 
 
 def _of_heads(bottleneck: Bottleneck, gradient: Gradient) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
