@@ -26,6 +26,9 @@ SEARCHED = 0.13
 LEARNED = {True: 0.25, False: 0.5}
 """Of the longest course of `passes: auto`: how far a head of a search goes, and one that no rung stops, by
 whether a window is one token."""
+TABLE = {True: 1.0, False: 2.0}
+"""What a table takes, beside what its heads take on average in full packs: the last of them are alone, and
+lanes wait for each other and for memory. Of tables on squad-wiki."""
 START = 10.0  # seconds of a run: its workers, its trials, MLflow
 ROUND = 1.5  # seconds between packs of a run, which heads on one share of the data are by themselves
 LADDER = 5.0  # seconds, where probes are solved
@@ -69,8 +72,9 @@ class Estimate:
 
     def _grid(self) -> Cost:
         heads, seeds = self._grid_heads, self.config.seeds
-        training = seeds * self._grid_seconds * self._train * self._passes(heads, self._learned)
-        spent = START + self._ladder() + training + self._live(self._passes(heads, self._learned))
+        passes = self._passes(heads, self._learned)
+        training = seeds * self._grid_seconds * self._train * passes
+        spent = START + (self._ladder() + training) * TABLE[self.rates.one_token] + self._live(passes)
         return spent, self._written(heads, seeds * len(heads))
 
     def _search(self) -> Cost:
