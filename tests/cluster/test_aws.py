@@ -103,7 +103,7 @@ def test_each_gpu_has_a_worker(up: tuple[Cluster, Machines]) -> None:
     common = "--task squad2-span --encoder /shared/bert --data /shared/squad2"
     made = "s3://my-bucket/stores/gpus"
     with watching(lambda: list(watched.hosts.values())) as seen:
-        cluster.type(f"ray job submit -- bv-search extract {common} --out {made}")
+        cluster.type(f"ray job submit -- bv-search extract {common} --block-size 100kB --out {made}")
         search = f"bv-search tune --store {made} --space adapters --trials 4 --runs /home/ray/runs"
         cluster.type(f"ray job submit -- {search}")
     for mark in ("ray::MapWorker", "ray::ScanWorker"):
