@@ -3,13 +3,13 @@
 import os
 import tempfile
 import time
-from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
 from bv_search.bench.cluster_rates import ClusterRates, measure_head_rows
 from bv_search.bench.cluster_search import Simulated, simulate, stops_to_scale
 from bv_search.bench.cluster_work import WORKS, ClusterWork
+from bv_search.bench.config import BenchConfig
 from bv_search.command import Progress, Result
 from bv_search.store.folder import LocalFolder
 from bv_search.store.info import drop_from_cache
@@ -20,36 +20,36 @@ PIECE_BYTES = 4 << 20
 MEASURED_TRIALS = 256
 
 
-def run(args: Namespace, progress: Progress) -> Result:
+def run(asked: BenchConfig, progress: Progress) -> Result:
     texts, said = [], {}
-    for name in args.work:
+    for name in asked.work:
         work = WORKS[name]
-        rates = find_rates(args, work, progress)
+        rates = find_rates(asked, work, progress)
         found = []
-        for workers in args.sizes:
+        for workers in asked.sizes:
             progress.update(f"{name}: {workers} workers")
-            found.append(simulate(work, rates, workers=workers, trials=args.trials, pack=args.heads))
-        texts.append(table(name, work, rates, found, trials=args.trials, pack=args.heads))
+            found.append(simulate(work, rates, workers=workers, trials=asked.trials, pack=asked.heads))
+        texts.append(table(name, work, rates, found, trials=asked.trials, pack=asked.heads))
         said[name] = {
             "rates": rates.to_json(),
             "bytes": work.bytes,
             "sizes": [each.to_json() for each in found],
         }
-    return Result(text="\n\n".join(texts), json={"trials": args.trials, "pack": args.heads, "works": said})
+    return Result(text="\n\n".join(texts), json={"trials": asked.trials, "pack": asked.heads, "works": said})
 
 
-def find_rates(args: Namespace, work: ClusterWork, progress: Progress) -> ClusterRates:
+def find_rates(asked: BenchConfig, work: ClusterWork, progress: Progress) -> ClusterRates:
     """What was said, else what is measured here, else a default."""
     return ClusterRates(
-        head_rows=args.head_rows or _head_rows(work, progress),
-        disk=args.disk or _disk_rate(progress),
-        network=args.network,
-        object_store=args.object_store,
-        driver_seconds=args.driver_seconds or _driver_seconds(progress),
-        workers_each=args.workers_each,
-        cache=args.cache,
-        price=args.price,
-        head_price=args.head_price,
+        head_rows=asked.head_rows or _head_rows(work, progress),
+        disk=asked.disk or _disk_rate(progress),
+        network=asked.network,
+        object_store=asked.object_store,
+        driver_seconds=asked.driver_seconds or _driver_seconds(progress),
+        workers_each=asked.workers_each,
+        cache=asked.cache,
+        price=asked.price,
+        head_price=asked.head_price,
     )
 
 

@@ -4,7 +4,6 @@ Everything is real but the scan workers, which answer at once.
 """
 
 import tempfile
-from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from bv_search.bench.config import BenchConfig
 from bv_search.bench.empty_workers import EmptyWorkers
 from bv_search.bench.sampler import MemoryPoint, Sampler
 from bv_search.cluster import ray_session
@@ -70,9 +70,13 @@ class DriverCost:
         return "\n".join(lines)
 
 
-def run(args: Namespace, progress: Progress) -> Result:
+def run(asked: BenchConfig, progress: Progress) -> Result:
     cost = measure(
-        trials=args.trials, workers=args.workers, pack=args.heads, searcher=args.searcher, progress=progress
+        trials=asked.trials,
+        workers=asked.workers,
+        pack=asked.heads,
+        searcher=asked.searcher,
+        progress=progress,
     )
     return Result(text=str(cost), json=cost.to_json())
 

@@ -6,7 +6,6 @@ are sorted by length inside each block, and keeps nothing.
 """
 
 import tempfile
-from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,12 +18,12 @@ import torch
 from torch.nn.functional import pad
 
 from bv_search.bench.arms import Arm, ratio, render, take_turns
+from bv_search.bench.config import BenchConfig
 from bv_search.bench.memory import resident
 from bv_search.command import Progress, Result
 from bv_search.encoder.batches import plan_inference, read_tokens
 from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoder, Tokens, autocast, pad_batch
-from bv_search.errors import UserError
 from bv_search.extract.config import ExtractConfig
 from bv_search.extract.settings import StoreSettings, settle, survey_encoder, survey_hardware
 from bv_search.source.channels import Channels
@@ -78,11 +77,9 @@ class Work:
         return self.settings.channels.forward
 
 
-def run(args: Namespace, progress: Progress) -> Result:
-    if args.encoder is None:
-        raise UserError("bench extract needs --encoder", expected="a stage, or a transformers folder")
-    torch.set_num_threads(args.threads)
-    work = prepare(args)
+def run(asked: BenchConfig, progress: Progress) -> Result:
+    torch.set_num_threads(asked.threads)
+    work = prepare(asked)
     before = resident()
     with tempfile.TemporaryDirectory(prefix="bv-bench-", dir=Path.cwd()) as folder:
         arms: dict[str, Arm] = {
@@ -90,7 +87,7 @@ def run(args: Namespace, progress: Progress) -> Result:
             "extract": lambda: extract(work, folder),
             "bare padded to maximum": lambda: padded(work),
         }
-        measured = take_turns(arms, unit="tokens", rounds=args.rounds, progress=progress)
+        measured = take_turns(arms, unit="tokens", rounds=asked.rounds, progress=progress)
     ratios = {
         "extract / bare": ratio(measured, "extract", "bare"),
         "extract / bare padded to maximum": ratio(measured, "extract", "bare padded to maximum"),
@@ -101,22 +98,24 @@ def run(args: Namespace, progress: Progress) -> Result:
     said["extract"]["peak_bytes_above_encoder"] = taken
     lines = [
         f"{len(work.ids)} windows in {len(work.plans)} blocks, {work.tokens:,.0f} tokens, "
-        f"{args.threads} threads, {work.precision}",
+        f"{asked.threads} threads, {work.precision}",
         render(said, ratios),
         f"  extraction took {taken / 1e6:,.0f} MB beside the encoder",
     ]
     return Result(text="\n".join(lines), json={"arms": said, "ratios": ratios})
 
 
-def prepare(args: Namespace) -> Work:
+def prepare(asked: BenchConfig) -> Work:
     """A sample of the task's training windows, in the order of the store."""
-    task = find_task(args.task)
-    config = ExtractConfig(task=args.task, encoder=args.encoder, out="", batch_tokens=args.batch_tokens)
-    settings = settle(config, task, survey_encoder(args.encoder, task), survey_hardware(), "")
-    encoder = load_encoder(args.encoder, task=task)
-    rows = load_dataset(task, args.data).split("train").rows
-    order = seeded_order(len(rows), 0, "train")[: args.windows]
-    windows = task.windows([rows[number] for number in order], encoder.tokenizer).slice(0, args.windows)
+    task = find_task(asked.task)
+    config = ExtractConfig(
+        task=asked.task, encoder=asked.required_encoder, out="", batch_tokens=asked.batch_tokens
+    )
+    settings = settle(config, task, survey_encoder(asked.required_encoder, task), survey_hardware(), "")
+    encoder = load_encoder(asked.required_encoder, task=task)
+    rows = load_dataset(task, asked.data).split("train").rows
+    order = seeded_order(len(rows), 0, "train")[: asked.windows]
+    windows = task.windows([rows[number] for number in order], encoder.tokenizer).slice(0, asked.windows)
     ids, types = read_tokens(windows, "token_ids"), read_tokens(windows, "type_ids")
     lengths = np.array([len(tokens) for tokens in ids], np.int32)
     return Work(

@@ -3,7 +3,6 @@
 All arms take the same windows, a step each of the same size, and count tokens without padding.
 """
 
-from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +13,7 @@ import pyarrow as pa
 import torch
 
 from bv_search.bench.arms import Arm, ratio, render, take_turns
+from bv_search.bench.config import BenchConfig
 from bv_search.command import Progress, Result
 from bv_search.encoder.batches import read_tokens
 from bv_search.encoder.checkpoint import Checkpoint, load_untrained
@@ -21,7 +21,6 @@ from bv_search.encoder.encoder import logits_of, pad_batch
 from bv_search.encoder.location import locate_encoder
 from bv_search.encoder.loss import LOSSES
 from bv_search.encoder.training import TrainingSettings, train
-from bv_search.errors import UserError
 from bv_search.precision import BFLOAT16, FLOAT32
 from bv_search.store.layout import seeded_order
 from bv_search.tasks.dataset import load_dataset
@@ -44,32 +43,28 @@ class Sample:
         return float(sum(self.windows.column("length").to_pylist()))
 
 
-def run(args: Namespace, progress: Progress) -> Result:
-    if args.encoder is None:
-        raise UserError(
-            "bench finetune needs --encoder", expected="a transformers folder, or a name on the Hub"
-        )
-    torch.set_num_threads(args.threads)
-    sample = _prepare(args)
+def run(asked: BenchConfig, progress: Progress) -> Result:
+    torch.set_num_threads(asked.threads)
+    sample = _prepare(asked)
     arms: dict[str, Arm] = {
         "padded to maximum": partial(_run_padded, sample),
         **{f"finetune, {each}": partial(_run_ours, sample, each) for each in (FLOAT32, BFLOAT16)},
     }
-    measured = take_turns(arms, unit="tokens", rounds=args.rounds, progress=progress)
+    measured = take_turns(arms, unit="tokens", rounds=asked.rounds, progress=progress)
     ratios = {
         f"{arm} / padded to maximum": ratio(measured, arm, "padded to maximum") for arm in list(arms)[1:]
     }
     said: dict[str, Any] = {name: each.to_json() for name, each in measured.items()}
-    about = f"{sample.windows.num_rows} windows, {sample.tokens:,.0f} tokens, {args.threads} threads"
+    about = f"{sample.windows.num_rows} windows, {sample.tokens:,.0f} tokens, {asked.threads} threads"
     return Result(text=f"{about}\n{render(said, ratios)}", json={"arms": said, "ratios": ratios})
 
 
-def _prepare(args: Namespace) -> Sample:
-    task = find_task(args.task)
-    checkpoint = load_untrained(locate_encoder(args.encoder), task, seed=0)
-    rows = load_dataset(task, args.data).split("train").rows
-    order = seeded_order(len(rows), 0, "train")[: args.windows]
-    windows = task.windows([rows[number] for number in order], checkpoint.tokenizer).slice(0, args.windows)
+def _prepare(asked: BenchConfig) -> Sample:
+    task = find_task(asked.task)
+    checkpoint = load_untrained(locate_encoder(asked.required_encoder), task, seed=0)
+    rows = load_dataset(task, asked.data).split("train").rows
+    order = seeded_order(len(rows), 0, "train")[: asked.windows]
+    windows = task.windows([rows[number] for number in order], checkpoint.tokenizer).slice(0, asked.windows)
     return Sample(checkpoint=checkpoint, task=task, windows=windows)
 
 

@@ -1,11 +1,11 @@
 """Do products of 16 bits cost a head its score? The same heads learn at either precision, to their ends."""
 
-from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 from typing import Any
 
+from bv_search.bench.config import BenchConfig
 from bv_search.bench.filling import train
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
@@ -47,13 +47,11 @@ class Change:
         }
 
 
-def run(args: Namespace, progress: Progress) -> Result:
-    if not args.store:
-        raise UserError("nothing to learn from", expected="--store STORE", do="make one with extract")
-    if args.heads * args.rounds < 2:
+def run(asked: BenchConfig, progress: Progress) -> Result:
+    if asked.heads * asked.rounds < 2:
         raise UserError("one head says nothing", where="--heads", expected="2 or more")
-    store = Store.open(args.store)
-    configs = _draw(store, args.space or DEFAULT_SPACE, args.heads)
+    store = Store.open(asked.required_store)
+    configs = _draw(store, asked.space or DEFAULT_SPACE, asked.heads)
     rungs = plan_rungs(
         [TrialConfig.from_json(config) for config in configs],
         learned_split(store, folds=1).windows,
@@ -61,10 +59,10 @@ def run(args: Namespace, progress: Progress) -> Result:
         one_token=store.manifest.one_token,
     )
     scanners = {
-        each: Scanner(store.path, precision=each, threads=args.threads) for each in (FLOAT32, BFLOAT16)
+        each: Scanner(store.path, precision=each, threads=asked.threads) for each in (FLOAT32, BFLOAT16)
     }
     pairs: list[tuple[tuple[float, float], ...]] = []
-    for seed in range(args.rounds):
+    for seed in range(asked.rounds):
         seeded = [{**config, "seed": seed} for config in configs]
         for start in range(0, len(seeded), PACK):
             progress.update(f"seed {seed}: {start} of {len(seeded)} heads")

@@ -8,7 +8,6 @@ ensemble that it ends with. Each chooses on select; on report they are compared 
 """
 
 import tempfile
-from argparse import Namespace
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -17,12 +16,12 @@ from typing import Any
 import torch
 
 from bv_search.bench.arms import Measured, ratio, take_turns
+from bv_search.bench.config import BenchConfig
 from bv_search.bench.finding import Finding, find
 from bv_search.bench.linear import fit_linear
 from bv_search.bench.loop import train_loop
 from bv_search.bench.tune import tune
 from bv_search.command import Progress, Result
-from bv_search.errors import UserError
 from bv_search.heads.config import head_from_json
 from bv_search.model.standings import ENSEMBLE, compare
 from bv_search.run.folder import Run
@@ -37,19 +36,17 @@ COMBINED = "its ensemble"
 OURS = (TUNE, COMBINED)
 
 
-def run(args: Namespace, progress: Progress) -> Result:
-    if not args.store:
-        raise UserError("nothing to search on", expected="--store STORE", do="make one with extract")
-    store = Store.open(args.store)
-    torch.set_num_threads(args.threads)
+def run(asked: BenchConfig, progress: Progress) -> Result:
+    store = Store.open(asked.required_store)
+    torch.set_num_threads(asked.threads)
     findings: dict[str, Finding] = {}
 
     def work(find_some: Callable[[], Mapping[str, Finding]]) -> float:
         findings.update(find_some())
         return 1.0
 
-    arms = {name: partial(work, find_some) for name, find_some in _contenders(store, args).items()}
-    measured = take_turns(arms, unit="answers", rounds=args.rounds, progress=progress, warm=False)
+    arms = {name: partial(work, find_some) for name, find_some in _contenders(store, asked).items()}
+    measured = take_turns(arms, unit="answers", rounds=asked.rounds, progress=progress, warm=False)
     ratios = {f"seconds: {TUNE} / {name}": ratio(measured, name, TUNE) for name in arms if name != TUNE}
     if (encoder := _encoder(store)) is not None:
         findings[ENCODER] = encoder
@@ -60,7 +57,7 @@ def run(args: Namespace, progress: Progress) -> Result:
         if ours in findings
     }
     said = {name: _to_json(each, measured.get(name), deltas.get(name, {})) for name, each in findings.items()}
-    lines = [f"{store.task.name}, {args.trials} trials", *map(_line, said, said.values())]
+    lines = [f"{store.task.name}, {asked.trials} trials", *map(_line, said, said.values())]
     lines += [
         f"  {ours} is {_verdict(name, delta)}"
         for ours, each in deltas.items()
@@ -70,13 +67,13 @@ def run(args: Namespace, progress: Progress) -> Result:
     return Result(text="\n".join(lines), json={"arms": said, "ratios": ratios})
 
 
-def _contenders(store: Store, args: Namespace) -> dict[str, Callable[[], Mapping[str, Finding]]]:
+def _contenders(store: Store, asked: BenchConfig) -> dict[str, Callable[[], Mapping[str, Finding]]]:
     """Each with a store that has checked nothing yet, as whoever begins anew."""
-    linear = {LINEAR: lambda: {LINEAR: fit_linear(Store.open(store.path), threads=args.threads)}}
+    linear = {LINEAR: lambda: {LINEAR: fit_linear(Store.open(store.path), threads=asked.threads)}}
     return {
         **({} if store.task.per_token else linear),
         LOOP: lambda: {LOOP: train_loop(Store.open(store.path))},
-        TUNE: lambda: search(store, args.trials),
+        TUNE: lambda: search(store, asked.trials),
     }
 
 

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,6 +20,7 @@ from typing import Any
 import torch
 
 from bv_search.bench.arms import Arm, Measured, take_turns
+from bv_search.bench.config import BenchConfig
 from bv_search.command import Progress, Result
 from bv_search.encoder.checkpoint import load_untrained
 from bv_search.encoder.location import locate_encoder
@@ -63,12 +63,10 @@ class Outlay:
         )
 
 
-def run(args: Namespace, progress: Progress) -> Result:
-    if args.encoder is None:
-        raise UserError("bench ride needs --encoder", expected="a transformers folder, or a name on the Hub")
-    steps = measure_steps(args, progress)
-    ways = measure_ways(args, progress)
-    about = f"{args.task}, {args.heads} heads of {args.space or SPACE}, {args.threads} threads"
+def run(asked: BenchConfig, progress: Progress) -> Result:
+    steps = measure_steps(asked, progress)
+    ways = measure_ways(asked, progress)
+    about = f"{asked.task}, {asked.heads} heads of {asked.space or SPACE}, {asked.threads} threads"
     lines = [about, *(f"  {name:24} {seconds * 1000:8.0f} ms a step" for name, seconds in steps.items())]
     share = (steps[RIDING] - steps[PLAIN]) / steps[HEADS]
     lines.append(f"  heads lengthen a step by {share:.2f} of what they take alone")
@@ -82,14 +80,14 @@ def run(args: Namespace, progress: Progress) -> Result:
     return Result(text="\n".join(lines), json=said)
 
 
-def measure_steps(args: Namespace, progress: Progress) -> dict[str, float]:
+def measure_steps(asked: BenchConfig, progress: Progress) -> dict[str, float]:
     """Seconds of a step, the median of all rounds."""
-    torch.set_num_threads(args.threads)
-    material = _material(args)
+    torch.set_num_threads(asked.threads)
+    material = _material(asked)
     windows = material.windows[Role.TRAIN]
     device = material.checkpoint.model.device
-    precision = choose_precision(args.precision, device, among=(BFLOAT16,)).precision
-    ride = plan_ride(args.space or SPACE, trials=args.heads, seed=0)
+    precision = choose_precision(asked.precision, device, among=(BFLOAT16,)).precision
+    ride = plan_ride(asked.space or SPACE, trials=asked.heads, seed=0)
     crew = Crew.of(ride, material, precision)
     settings = TrainingSettings(precision=precision)
 
@@ -113,27 +111,27 @@ def measure_steps(args: Namespace, progress: Progress) -> dict[str, float]:
         RIDING: ride_along,
         HEADS: heads_alone,
     }
-    found = take_turns(arms, unit="steps", rounds=max(args.rounds, STEP_ROUNDS), progress=progress)
+    found = take_turns(arms, unit="steps", rounds=max(asked.rounds, STEP_ROUNDS), progress=progress)
     return {name: _seconds(measured) for name, measured in found.items()}
 
 
-def measure_ways(args: Namespace, progress: Progress) -> dict[str, list[Outlay]]:
-    ways = {RIDE: partial(_ride, args), STEPS: partial(_steps, args)}
+def measure_ways(asked: BenchConfig, progress: Progress) -> dict[str, list[Outlay]]:
+    ways = {RIDE: partial(_ride, asked), STEPS: partial(_steps, asked)}
     found: dict[str, list[Outlay]] = {name: [] for name in ways}
-    for number in range(args.rounds):
+    for number in range(asked.rounds):
         for name, way in ways.items():
-            progress.update(f"round {number + 1} of {args.rounds}: {name}")
+            progress.update(f"round {number + 1} of {asked.rounds}: {name}")
             with tempfile.TemporaryDirectory(prefix="bv-bench-", dir=Path.cwd()) as folder:
                 found[name].append(way(Path(folder)))
     return found
 
 
-def _material(args: Namespace) -> Material:
+def _material(asked: BenchConfig) -> Material:
     """So many rows of the training set."""
-    task = find_task(args.task)
-    dataset = load_dataset(task, args.data)
-    splits = [replace(split, rows=split.rows[: args.windows]) for split in dataset.splits]
-    checkpoint = load_untrained(locate_encoder(args.encoder), task, seed=0)
+    task = find_task(asked.task)
+    checkpoint = load_untrained(locate_encoder(asked.required_encoder), task, seed=0)
+    dataset = load_dataset(task, asked.data)
+    splits = [replace(split, rows=split.rows[: asked.windows]) for split in dataset.splits]
     return Material(checkpoint=checkpoint, task=task, dataset=replace(dataset, splits=tuple(splits)))
 
 
@@ -149,44 +147,44 @@ def _seconds(measured: Measured) -> float:
     return float(f"{median(1 / rate for rate in measured.rounds):.5g}")
 
 
-def _ride(args: Namespace, folder: Path) -> Outlay:
+def _ride(asked: BenchConfig, folder: Path) -> Outlay:
     begun = time.perf_counter()
-    riding = ("--heads", args.space or SPACE, "--trials", str(args.heads))
-    said = _call("finetune", (*_finetuning(args), *riding), folder)
+    riding = ("--heads", asked.space or SPACE, "--trials", str(asked.heads))
+    said = _call("finetune", (*_finetuning(asked), *riding), folder)
     seconds = time.perf_counter() - begun
     return Outlay(
         seconds={"finetune": seconds}, bytes=_bytes(folder), best=said["stages"][-1]["heads"]["best"]
     )
 
 
-def _steps(args: Namespace, folder: Path) -> Outlay:
+def _steps(asked: BenchConfig, folder: Path) -> Outlay:
     """As many heads of the same space, searched as `tune` does by default."""
-    stage = f"stages/{args.fraction:.10g}"
-    data = () if args.data is None else ("--data", absolute(args.data))
-    store = ("--task", args.task, "--encoder", stage, *data, "--out", "store")
+    stage = f"stages/{asked.fraction:.10g}"
+    data = () if asked.data is None else ("--data", absolute(asked.data))
+    store = ("--task", asked.task, "--encoder", stage, *data, "--out", "store")
     search = (
         "--store",
         "store",
         "--space",
-        args.space or SPACE,
+        asked.space or SPACE,
         "--trials",
-        str(args.heads),
+        str(asked.heads),
         "--name",
         "bench",
     )
     seconds, said = {}, {}
-    for verb, options in (("finetune", _finetuning(args)), ("extract", store), ("tune", search)):
+    for verb, options in (("finetune", _finetuning(asked)), ("extract", store), ("tune", search)):
         begun = time.perf_counter()
         said = _call(verb, options, folder)
         seconds[verb] = time.perf_counter() - begun
     return Outlay(seconds=seconds, bytes=_bytes(folder), best=said["best"])
 
 
-def _finetuning(args: Namespace) -> tuple[str, ...]:
-    data = () if args.data is None else ("--data", absolute(args.data))
-    encoder = absolute_if_there(args.encoder)
-    fraction = f"{args.fraction:.10g}"
-    return ("--task", args.task, "--encoder", encoder, *data, "--fractions", fraction, "--out", "stages")
+def _finetuning(asked: BenchConfig) -> tuple[str, ...]:
+    data = () if asked.data is None else ("--data", absolute(asked.data))
+    encoder = absolute_if_there(asked.required_encoder)
+    fraction = f"{asked.fraction:.10g}"
+    return ("--task", asked.task, "--encoder", encoder, *data, "--fractions", fraction, "--out", "stages")
 
 
 def _call(verb: str, options: Sequence[str], folder: Path) -> dict[str, Any]:

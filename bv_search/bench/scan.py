@@ -12,7 +12,6 @@ Of a store with one token a window all arms make whole passes, a look at select 
 
 import tempfile
 import time
-from argparse import Namespace
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ import numpy as np
 import torch
 
 from bv_search.bench.arms import Arm, ratio, render, take_turns
+from bv_search.bench.config import BenchConfig
 from bv_search.bench.hdf5 import write_padded
 from bv_search.bench.loop import Loop
 from bv_search.bench.paper_way import PaperWay
@@ -100,37 +100,35 @@ class ScanGround:
         return [self.scanner.fresh(Start(trial=str(n), config=each)) for n, each in enumerate(starts)]
 
 
-def run(args: Namespace, progress: Progress) -> Result:
-    if not args.store:
-        raise UserError("nothing to scan", expected="--store STORE", do="make one with extract")
-    store = Store.open(args.store)
+def run(asked: BenchConfig, progress: Progress) -> Result:
+    store = Store.open(asked.required_store)
     one_token = store.manifest.one_token
     if not store.manifest.keeps_blocks or not (store.task.per_token or one_token):
         raise UserError(
             "is not a store to scan here",
-            where=args.store,
+            where=asked.required_store,
             expected="hidden states of a span task, or of one token a window",
             found=store.task.name if store.manifest.keeps_blocks else "a store of --format none",
         )
-    scanner = Scanner(store.path, threads=args.threads)
+    scanner = Scanner(store.path, threads=asked.threads)
     state = scanner.fresh(Start(trial="", config=TrialConfig.from_json({"head": {"kind": "pooling"}})))
     wide = scanner.training_data([state])
-    choice = choose_precision(args.precision, CPU, product)
+    choice = choose_precision(asked.precision, CPU, product)
     scanner.use_precision(choice.precision)
     data = scanner.training_data([state])
-    windows = min(args.windows, data.rows.split.windows) // MICRO_BATCH * MICRO_BATCH
+    windows = min(asked.windows, data.rows.split.windows) // MICRO_BATCH * MICRO_BATCH
     ground = ScanGround(scanner=scanner, store=store, data=data, wide=wide, windows=windows)
     measure = _measure_passes if one_token else _measure_windows
-    said, ratios = measure(ground, args, progress)
-    said |= {arm: each.to_json() for arm, each in _roofs(args.rounds, progress).items()}
-    text = f"{args.heads} heads, {args.threads} threads; packs: {choice}\n{render(said, ratios)}"
+    said, ratios = measure(ground, asked, progress)
+    said |= {arm: each.to_json() for arm, each in _roofs(asked.rounds, progress).items()}
+    text = f"{asked.heads} heads, {asked.threads} threads; packs: {choice}\n{render(said, ratios)}"
     return Result(text=text, json={"arms": said, "ratios": ratios, "precision": choice.precision})
 
 
 Measurement = tuple[dict[str, Any], dict[str, float]]
 
 
-def _measure_passes(ground: ScanGround, args: Namespace, progress: Progress) -> Measurement:
+def _measure_passes(ground: ScanGround, asked: BenchConfig, progress: Progress) -> Measurement:
     """Of a store with one token a window."""
     loop, numbers = Loop(ground.store), count()
     length = pass_length(ground.data.rows.split.windows)
@@ -147,10 +145,10 @@ def _measure_passes(ground: ScanGround, args: Namespace, progress: Progress) -> 
 
     arms: dict[str, Arm] = {"plain PyTorch loop": run_loop}
     for name, space in families.items():
-        heads = ground.heads(space, args.heads, passes=AUTO, patience=PASSES + 1)
+        heads = ground.heads(space, asked.heads, passes=AUTO, patience=PASSES + 1)
         arms[f"{name}: pack"] = partial(train, heads)
         arms[f"{name}: one after another"] = partial(_one_by_one, heads, train)
-    measured = take_turns(arms, unit="head-passes", rounds=args.rounds, progress=progress)
+    measured = take_turns(arms, unit="head-passes", rounds=asked.rounds, progress=progress)
     ratios = {}
     for name in families:
         for other in ("plain PyTorch loop", f"{name}: one after another"):
@@ -166,19 +164,19 @@ def _few(heads: Sequence[HeadState]) -> Sequence[HeadState]:
     return heads[:: max(1, len(heads) // SAMPLE)]
 
 
-def _measure_windows(ground: ScanGround, args: Namespace, progress: Progress) -> Measurement:
+def _measure_windows(ground: ScanGround, asked: BenchConfig, progress: Progress) -> Measurement:
     """Of a store with all tokens."""
     families = {
-        "pooling": ground.heads(POOLINGS, args.heads, passes=1),
-        "shared adapters": ground.heads(SHARED, args.heads, passes=1),
-        "adapters": ground.heads(find_space("adapters").document, args.heads, passes=1),
+        "pooling": ground.heads(POOLINGS, asked.heads, passes=1),
+        "shared adapters": ground.heads(SHARED, asked.heads, passes=1),
+        "adapters": ground.heads(find_space("adapters").document, asked.heads, passes=1),
     }
     said: dict[str, Any] = {}
     ratios: dict[str, float] = {}
     for name, heads in families.items():
         with tempfile.TemporaryDirectory(prefix="bv-bench-", dir=Path.cwd()) as folder:
             arms = _arms(name, heads, ground, Path(folder))
-            measured = take_turns(arms, unit="head-windows", rounds=args.rounds, progress=progress)
+            measured = take_turns(arms, unit="head-windows", rounds=asked.rounds, progress=progress)
         said |= {arm: each.to_json() for arm, each in measured.items()}
         packed = f"{name}: pack"
         ratios |= {f"{packed} / {arm}": ratio(measured, packed, arm) for arm in measured if arm != packed}

@@ -6,12 +6,12 @@ compared with random search at full length, seed by seed. The control is the sam
 changed places: nothing is left there to learn, and no searcher may seem to.
 """
 
-from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bv_search.bench.config import BenchConfig
 from bv_search.bench.contest import DEFAULT, RANDOM, Contest, controls_of, hold, ways_of
 from bv_search.bench.filling import fill
 from bv_search.bench.regret import (
@@ -35,32 +35,32 @@ from bv_search.store.store import Store
 BEST = 5  # ways that are named
 
 
-def run(args: Namespace, progress: Progress) -> Result:
-    if not args.table:
+def run(asked: BenchConfig, progress: Progress) -> Result:
+    if not asked.table:
         raise UserError("no table", expected="--table FILE", do="train one with --store STORE --space FILE")
-    paths = [Path(each) for each in args.table]
-    return _train(args, paths, progress) if args.store else _replay(args, paths, progress)
+    paths = [Path(each) for each in asked.table]
+    return _train(asked, paths, progress) if asked.store else _replay(asked, paths, progress)
 
 
-def _train(args: Namespace, paths: Sequence[Path], progress: Progress) -> Result:
-    if len(paths) > 1 or not args.space:
+def _train(asked: BenchConfig, paths: Sequence[Path], progress: Progress) -> Result:
+    if len(paths) > 1 or not asked.space:
         raise UserError("which table?", expected="--table FILE --space FILE", do="name one of each")
-    store, space = Store.open(args.store), find_space(args.space)
-    table = fill(paths[0], store, space, pack=args.heads, threads=args.threads, progress=progress)
+    store, space = Store.open(asked.required_store), find_space(asked.space)
+    table = fill(paths[0], store, space, pack=asked.heads, threads=asked.threads, progress=progress)
     said = {"table": str(paths[0]), "points": len(table.learned), "rates": table.rates}
     return Result(text=f"{paths[0]}: {len(table.learned)} points", json=said)
 
 
-def _replay(args: Namespace, paths: Sequence[Path], progress: Progress) -> Result:
+def _replay(asked: BenchConfig, paths: Sequence[Path], progress: Progress) -> Result:
     tables = {path.stem: read_table(path) for path in paths}
-    replay = partial(hold, seeds=args.seeds, heads=args.budget, processes=args.threads, progress=progress)
-    ways, controls = ways_of(args.searchers, args.generations), controls_of(args.searchers)
+    replay = partial(hold, seeds=asked.seeds, heads=asked.budget, processes=asked.threads, progress=progress)
+    ways, controls = ways_of(asked.searchers, asked.generations), controls_of(asked.searchers)
     contests = {path.stem: replay(path, ways) for path in paths}
     shuffled = {path.stem: replay(path, controls, shuffled=True) for path in paths}
-    if args.plot:
+    if asked.plot:
         from bv_search.bench.regret_chart import regret_chart  # with matplotlib
 
-        write_text(Path(args.plot), regret_chart(contests))
+        write_text(Path(asked.plot), regret_chart(contests))
     verdict = judge(contests)
     lines = [
         line for name, table in tables.items() for line in _lines(name, table, contests[name], shuffled[name])

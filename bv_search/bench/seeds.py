@@ -6,13 +6,13 @@ better, worse, or neither.
 """
 
 import tempfile
-from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from bv_search.bench.config import BenchConfig
 from bv_search.bench.probe import space_of
 from bv_search.bench.tune import tune
 from bv_search.command import Progress, Result
@@ -42,19 +42,17 @@ class Announcement:
         return {"the score is in the interval": low <= fresh.score <= high, **same}
 
 
-def run(args: Namespace, progress: Progress) -> Result:
-    if not args.store:
-        raise UserError("nothing to search on", expected="--store STORE", do="make one with extract")
-    if args.rounds < 2:
+def run(asked: BenchConfig, progress: Progress) -> Result:
+    if asked.rounds < 2:
         raise UserError("one search has nothing to agree with", where="--rounds", expected="2 or more")
-    store = Store.open(args.store)
+    store = Store.open(asked.required_store)
     said: dict[str, list[Announcement]] = {arm: [] for arm in FOLDS}
-    for seed in range(args.rounds):  # the arms take turns
+    for seed in range(asked.rounds):  # the arms take turns
         for arm, options in FOLDS.items():
             progress.update(f"seed {seed}, {arm}")
-            said[arm].append(announce(store, args.trials, seed, options))
+            said[arm].append(announce(store, asked.trials, seed, options))
     found = {arm: _summary(announced) for arm, announced in said.items()}
-    lines = [f"{store.task.name}: {args.rounds} searches of {args.trials} trials each, by their seeds"]
+    lines = [f"{store.task.name}: {asked.rounds} searches of {asked.trials} trials each, by their seeds"]
     lines += [line for arm, values in found.items() for line in (f"  {arm}", *_lines(values))]
     return Result(text="\n".join(lines), json={"arms": found})
 

@@ -7,7 +7,6 @@ form: every window padded to the task's maximum, one chunk per window, random ba
 import gc
 import os
 import tempfile
-from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import repeat
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from bv_search.bench.arms import Arm, ratio, render, take_turns
+from bv_search.bench.config import BenchConfig
 from bv_search.bench.hdf5 import shuffled_batches, write_padded
 from bv_search.command import Progress, Result
 from bv_search.errors import StoreError, UserError
@@ -57,14 +57,16 @@ class Prefix:
         return [self.split.store.folder.local(block.file, block.digest) for block in self.blocks]
 
 
-def run(args: Namespace, progress: Progress) -> Result:
+def run(asked: BenchConfig, progress: Progress) -> Result:
     with tempfile.TemporaryDirectory(prefix="bv-bench-", dir=Path.cwd()) as folder:
-        store = Store.open(args.store) if args.store else _synthetic(Path(folder), args.amount, progress)
-        prefix = _prefix(store, args.amount)
-        warm = take_turns(_warm_arms(prefix), unit="bytes", rounds=args.rounds, progress=progress)
-        cold = take_turns(_cold_arms(prefix), unit="bytes", rounds=args.rounds, progress=progress, warm=False)
+        store = Store.open(asked.store) if asked.store else _synthetic(Path(folder), asked.amount, progress)
+        prefix = _prefix(store, asked.amount)
+        warm = take_turns(_warm_arms(prefix), unit="bytes", rounds=asked.rounds, progress=progress)
+        cold = take_turns(
+            _cold_arms(prefix), unit="bytes", rounds=asked.rounds, progress=progress, warm=False
+        )
         rows = take_turns(
-            _row_arms(prefix, Path(folder)), unit="windows", rounds=args.rounds, progress=progress
+            _row_arms(prefix, Path(folder)), unit="windows", rounds=asked.rounds, progress=progress
         )
     layers = store.manifest.shape[0]
     ratios = {

@@ -4,13 +4,13 @@ import json
 import subprocess
 import sys
 import tempfile
-from argparse import Namespace
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bv_search.bench.arms import ratio, render, take_turns
+from bv_search.bench.config import BenchConfig
 from bv_search.command import Progress, Result
 from bv_search.errors import UserError
 from bv_search.files import absolute
@@ -30,26 +30,26 @@ SEARCH = (
 FIXED = (*SEARCH, "--source", "store")
 
 
-def run(args: Namespace, progress: Progress) -> Result:
-    if not args.store:
-        raise UserError("nothing to search on", expected="--store STORE", do="make one with extract")
+def run(asked: BenchConfig, progress: Progress) -> Result:
     peaks: dict[str, int] = {}
 
     def search(pack: int) -> float:
-        options = (*FIXED, "--trials", str(args.heads), "--pack", str(pack))
+        options = (*FIXED, "--trials", str(asked.heads), "--pack", str(pack))
         with tempfile.TemporaryDirectory(prefix="bv-bench-", dir=Path.cwd()) as folder:
-            said = tune(args.store, options, Path(folder))
+            said = tune(asked.required_store, options, Path(folder))
         name = f"pack {pack}"
         peaks[name] = max(peaks.get(name, 0), said["memory"]["peak_scan_worker"])
         return float(said["trials"])
 
-    arms = {f"pack {pack}": partial(search, pack) for pack in (args.heads, 1)}
-    measured = take_turns(arms, unit="heads", rounds=args.rounds, progress=progress, warm=False)
-    ratios = {f"pack {args.heads} / pack 1": ratio(measured, f"pack {args.heads}", "pack 1")}
+    arms = {f"pack {pack}": partial(search, pack) for pack in (asked.heads, 1)}
+    measured = take_turns(arms, unit="heads", rounds=asked.rounds, progress=progress, warm=False)
+    ratios = {f"pack {asked.heads} / pack 1": ratio(measured, f"pack {asked.heads}", "pack 1")}
     said: dict[str, Any] = {
         name: {**each.to_json(), "peak_bytes": peaks[name]} for name, each in measured.items()
     }
-    text = f"{args.heads} trials on {args.store}; memory of the scan worker\n{render(said, ratios)}"
+    text = (
+        f"{asked.heads} trials on {asked.required_store}; memory of the scan worker\n{render(said, ratios)}"
+    )
     return Result(text=text, json={"arms": said, "ratios": ratios})
 
 

@@ -11,6 +11,8 @@ heads.html.j2  heads as points, lines and rows, for a page with `linked`: HeadCo
 linked.js      what links them, with plots.js, scatter.js and parallel.js
 """
 
+from html import escape
+
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from bv_search.encoder.stage import epochs
@@ -34,3 +36,8 @@ def environment(package: str = HERE) -> Environment:
     )
     found.filters |= {name: getattr(formatting, name) for name in FORMATTERS} | {"epochs": epochs}
     return found
+
+
+def in_frame(page: str) -> str:
+    """A page inside of a notebook, where its styles stay its own."""
+    return f'<iframe srcdoc="{escape(page)}" style="width: 100%; height: 45em; border: 0"></iframe>'

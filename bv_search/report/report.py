@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from bv_search.report.comparison import write_together
 from bv_search.report.conclusion import conclude
 from bv_search.report.config import ReportConfig
 from bv_search.report.facts import Facts, gather
+from bv_search.report.frame import in_frame
 from bv_search.report.page import render
 from bv_search.run.folder import REPORT_HTML, REPORT_MD, Run
 from bv_search.run.mlflow import open_mirror
@@ -51,7 +51,7 @@ class ReportResult:
 
     def _repr_html_(self) -> str:
         """In a notebook each page stands in a frame, so that its styles stay its own."""
-        return "\n".join(_frame(report.html.read_text()) for report in self.reports)
+        return "\n".join(in_frame(report.html.read_text()) for report in self.reports)
 
     def text(self) -> str:
         texts = [
@@ -102,10 +102,6 @@ def _write(facts: Facts, dataset: Dataset | None, config: ReportConfig, progress
     if config.mlflow:
         _mirror(facts.run, progress)
     return Report(facts=facts, html=html, markdown=markdown)
-
-
-def _frame(page: str) -> str:
-    return f'<iframe srcdoc="{escape(page)}" style="width: 100%; height: 45em; border: 0"></iframe>'
 
 
 def _mirror(run: Run, progress: Progress) -> None:

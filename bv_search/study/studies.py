@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bv_search.command import Progress
+from bv_search.report.frame import in_frame
 from bv_search.study.answer import study_answer
 from bv_search.study.config import (
     ANSWER,
@@ -61,11 +62,8 @@ class StudiesDone:
         return "\n".join([*lines, f"page: {self.written.page}; beside it {files}"])
 
     def _repr_html_(self) -> str:
-        """A notebook shows the page in a frame, so that its styles stay its own."""
-        from html import escape
-
-        page = escape(self.written.page.read_text())
-        return f'<iframe srcdoc="{page}" style="width: 100%; height: 45em; border: 0"></iframe>'
+        """What a notebook shows."""
+        return in_frame(self.written.page.read_text())
 
     def to_json(self) -> dict[str, Any]:
         return {

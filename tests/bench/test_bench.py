@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-from argparse import Namespace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import torch
 
 from bv_search.bench.__main__ import COMMAND
 from bv_search.bench.arms import Measured, ratio, take_turns
+from bv_search.bench.config import BenchConfig
 from bv_search.bench.extract import prepare
 from bv_search.bench.hdf5 import shuffled_batches, write_padded
 from bv_search.bench.linear import fit_linear
@@ -76,8 +76,14 @@ def test_extraction_is_compared_with_a_bare_forward_loop(
 
 
 def test_the_bare_loop_runs_the_batches_of_extraction(tiny_encoder: Path, generated_data: Path) -> None:
-    options = {"task": "squad2-span", "encoder": str(tiny_encoder), "data": str(generated_data)}
-    work = prepare(Namespace(**options, windows=150, batch_tokens=256))
+    asked = BenchConfig(
+        benchmark="extract",
+        encoder=str(tiny_encoder),
+        data=str(generated_data),
+        windows=150,
+        batch_tokens=256,
+    )
+    work = prepare(asked)
     expected = []
     for plan in work.plans:
         windows = work.windows.slice(plan.first, plan.windows)
