@@ -151,7 +151,7 @@ def test_the_usual_file_gives_every_window_once_padded(tmp_path: Path) -> None:
 
 def test_what_is_missing_is_one_clear_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(COMMAND, ["extract"]) == 2
-    assert "needs --encoder" in capsys.readouterr().err
+    assert "bench extract needs an encoder" in capsys.readouterr().err
     assert main(COMMAND, ["tea"]) == 2
 
 
