@@ -77,7 +77,7 @@ def test_time_that_is_up_ends_it_with_its_work_kept(cluster: Cluster, tmp_path: 
         assert process.poll() is None, (tmp_path / "log").read_text()
         assert time.monotonic() < until
         time.sleep(0.5)
-    cluster.head.run("kill -TERM $(pgrep --full '^bash .*slurm.sbatch')")
+    cluster.head.run("kill -TERM $(pgrep --full '^bash /[^ ]*slurm.sbatch')")
     assert process.wait(timeout=120) == 143, (tmp_path / "log").read_text()
     run = Run.open(cluster.shared / "runs/long")
     assert not run.has_ended
