@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from bv_search import files
-from bv_search.errors import HeadError, UnknownName
-from bv_search.heads.config import AdapterHead, HeadShape, PoolingHead, head_from_json
+from bv_search.errors import HeadError
+from bv_search.heads.config import AdapterHead, HeadShape, PoolingHead
 from bv_search.heads.folder import read_config, read_weights_file, write_head
 from bv_search.heads.head import Head
 
@@ -127,23 +127,3 @@ def test_weights_that_are_no_numbers_or_of_another_type_are_named(tmp_path: Path
     Head(AdapterHead(size=3), SHAPE).initialise(0).double().save_pretrained(tmp_path)
     with pytest.raises(HeadError, match=r"has a wrong type; expected torch\.float32; found torch\.float64"):
         Head.from_pretrained(tmp_path)
-
-
-def test_unknown_kinds_and_settings_are_named() -> None:
-    with pytest.raises(UnknownName, match="did you mean 'adapter'"):
-        head_from_json({"kind": "adaptor"})
-    with pytest.raises(HeadError, match="no setting 'sise'"):
-        head_from_json({"kind": "adapter", "sise": 3})
-    with pytest.raises(HeadError, match=r"bad readout; .* found 'sum'"):
-        head_from_json({"kind": "adapter", "readout": "sum"})
-    with pytest.raises(HeadError, match=r"bad readout; .* found 'mean'"):
-        head_from_json({"kind": "flat-adapter", "readout": "mean"})
-    with pytest.raises(HeadError, match="bad size; expected 1 or more; found 0"):
-        head_from_json({"kind": "adapter", "size": 0})
-    with pytest.raises(HeadError, match="bad shared; expected bool; found 1"):
-        head_from_json({"kind": "adapter", "shared": 1})
-    with pytest.raises(HeadError, match="bad pooling"):
-        head_from_json({"kind": "pooling", "pooling": "mean"})
-    for channels in (-1, True, 2.0, "last", [0]):
-        with pytest.raises(HeadError, match="bad channels; expected all, or a channel's number from 0 on"):
-            head_from_json({"kind": "linear", "channels": channels})
