@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from sklearn.linear_model import Ridge
 
 from bv_search.scan import solver
 from bv_search.scan.probe import PENALTIES
+from bv_search.scan.solver import Doubles, Floats
 from tests.scan.test_probe import classes, features, fit, lesson, probe, regression
 
 
@@ -34,3 +36,34 @@ def test_a_path_of_penalties_ends_where_a_single_one_does() -> None:
     found = fit(lesson(x_NF, labels_N), lambda _: (float(score := next(scores)), -float(score)))
     alone = probe(x_NF, labels_N, outputs=2, penalty=PENALTIES[-1])
     np.testing.assert_allclose(found.weights_FC, alone.weights_FC, atol=1e-4)
+
+
+class Squares:
+    """Half the squared distance of values from what they should be."""
+
+    def __init__(self, y_NK: np.ndarray) -> None:
+        self._y_NK = y_NK
+
+    @property
+    def columns(self) -> int:
+        return self._y_NK.shape[1]
+
+    def curvatures(self, values_NK: Doubles) -> Floats:
+        return np.ones(len(values_NK), np.float32)
+
+    def loss(self, values_NK: Doubles) -> tuple[float, Doubles]:
+        slopes_NK = values_NK - self._y_NK
+        return float(np.square(slopes_NK).sum()) / 2, slopes_NK
+
+
+@pytest.mark.parametrize(("rows", "width"), [(60, 8), (20, 50)])
+def test_squares_are_solved_as_by_the_closed_form(rows: int, width: int) -> None:
+    """Of several columns, and with one penalty after another; the bias has none."""
+    x_NF = features(rows, width)
+    y_NK = np.random.default_rng(2).normal(size=(rows, 3)) + 4.0
+    solver_of_squares = solver.Solver(x_NF, Squares(y_NK))
+    for penalty in (100.0, 1.0):
+        weights_FK, bias_K = solver_of_squares.solve(penalty)
+        theirs = Ridge(alpha=penalty).fit(x_NF.astype("f8"), y_NK)
+        np.testing.assert_allclose(weights_FK, theirs.coef_.T, atol=2e-3)
+        np.testing.assert_allclose(bias_K, theirs.intercept_, rtol=1e-3)
