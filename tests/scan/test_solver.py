@@ -46,7 +46,7 @@ class Squares:
 
     @property
     def columns(self) -> int:
-        return self._y_NK.shape[1]
+        return len(self._y_NK[0])
 
     def curvatures(self, values_NK: Doubles) -> Floats:
         return np.ones(len(values_NK), np.float32)

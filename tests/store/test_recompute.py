@@ -36,7 +36,7 @@ def test_another_encoder_has_none(tmp_path: Path, tiny_encoder: Path) -> None:
 def test_it_is_of_tokens_and_not_of_windows(tiny_encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first batch warms up: what comes after it is counted, by a clock that goes on by a second."""
     windows, times = make_split(12).index, count()
-    monkeypatch.setattr(recompute.time, "perf_counter", lambda: next(times))
+    monkeypatch.setattr("bv_search.store.recompute.time.perf_counter", lambda: next(times))
     lengths = sorted(windows["length"].to_pylist(), reverse=True)
     rate = rate_of(load_encoder(tiny_encoder), windows, "float32", batch_tokens=1)
     assert rate == pytest.approx(lengths[1] / 2), "one window, and the clock was looked at twice since"

@@ -4,11 +4,7 @@ import json
 from pathlib import Path
 
 from bv_search.tasks import load_dataset
-from tests.tasks.data_files import (
-    WriteTsv,
-    message,
-    write,
-)
+from tests.tasks.data_files import WriteTsv, message, write
 
 
 def test_a_row_without_a_label_cannot_be_trained_on(tmp_path: Path) -> None:

@@ -4,10 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from bv_search.heads.config import (
-    AdapterHead,
-    HeadShape,
-)
+from bv_search.heads.config import AdapterHead, HeadShape
 from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
 

@@ -3,10 +3,7 @@
 import torch
 from torch.nn import functional
 
-from bv_search.heads.config import (
-    FlatAdapterHead,
-    HeadShape,
-)
+from bv_search.heads.config import FlatAdapterHead, HeadShape
 from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
 from tests.heads.branches.hearing import LENGTHS, some_windows, weights_of

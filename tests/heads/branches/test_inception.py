@@ -4,10 +4,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from bv_search.heads.config import (
-    HeadConfig,
-    InceptionHead,
-)
+from bv_search.heads.config import HeadConfig, InceptionHead
 from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
 from tests.heads.branches.hearing import LENGTHS, SPANS, some_windows, tokens_that_matter, weights_of

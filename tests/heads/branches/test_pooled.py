@@ -3,10 +3,7 @@
 import torch
 from torch import Tensor
 
-from bv_search.heads.config import (
-    HeadShape,
-    PoolingHead,
-)
+from bv_search.heads.config import HeadShape, PoolingHead
 from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
 

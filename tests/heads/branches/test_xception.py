@@ -5,10 +5,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from bv_search.heads.config import (
-    HeadShape,
-    head_from_json,
-)
+from bv_search.heads.config import HeadShape, head_from_json
 from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
 

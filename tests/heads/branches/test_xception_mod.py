@@ -2,10 +2,7 @@
 
 import pytest
 
-from bv_search.heads.config import (
-    HeadConfig,
-    XceptionModHead,
-)
+from bv_search.heads.config import HeadConfig, XceptionModHead
 from tests.heads.branches.hearing import tokens_that_matter
 
 
