@@ -64,3 +64,9 @@ def test_a_place_that_cannot_be_written_is_one_clear_line(tmp_path: Path) -> Non
     with pytest.raises(OutputError, match="file/block") as caught:
         PendingLocalFile(tmp_path / "file" / "block", 10, DISK)
     assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_there_is_no_room_for_is_refused_at_once_and_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="block: cannot be written"):
+        PendingLocalFile(tmp_path / "block", 1 << 60, DISK)
+    assert not list(tmp_path.iterdir())

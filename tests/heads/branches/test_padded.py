@@ -57,7 +57,10 @@ def test_convolutions_are_those_of_windows_back_to_back(
     torch.testing.assert_close(found[1][INSIDE_T], found[0])
 
 
-def test_what_a_convolution_says_of_padding_can_be_cleared(both: tuple[Windows, PaddedWindows]) -> None:
-    strip = both[1].strip(reach=1)
-    filled_NFP = strip.clear(torch.zeros(4, 2, LONGEST), value=float("-inf"))
-    assert torch.equal(filled_NFP.isfinite()[:, 0], INSIDE_NS)
+@pytest.mark.parametrize("stride", [1, 2])
+def test_what_a_convolution_says_of_padding_can_be_cleared(
+    both: tuple[Windows, PaddedWindows], stride: int
+) -> None:
+    strip, shortened_NFP = both[1].strip(reach=1, stride=stride), torch.zeros(4, 2, LONGEST // stride)
+    filled_NFP = strip.clear(shortened_NFP, stride=stride, value=float("-inf"))
+    assert torch.equal(filled_NFP.isfinite()[:, 0], INSIDE_NS[:, ::stride])
