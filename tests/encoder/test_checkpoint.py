@@ -1,4 +1,3 @@
-import json
 import shutil
 from pathlib import Path
 
@@ -51,28 +50,6 @@ def test_a_task_head_carries_the_task(encoder_folder: Path) -> None:
     assert load_untrained(source, find_task("stsb"), seed=0).model.config.problem_type == "regression"
 
 
-def test_transformers_keeps_silent(encoder_folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    load_untrained(locate_encoder(encoder_folder), find_task("squad2-span"), seed=0)
-    assert capfd.readouterr() == ("", "")
-
-
-def test_a_folder_without_weights_is_refused(encoder_folder: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
-    (copy / "model.safetensors").unlink()
-    with pytest.raises(EncoderError, match=r"copy: has no weights; expected model.safetensors"):
-        load_encoder(copy)
-
-
-def test_a_folder_with_half_of_its_weights_is_refused(encoder_folder: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
-    weights = {n: w for n, w in load_file(copy / "model.safetensors").items() if "layer.1." not in n}
-    save_file(weights, copy / "model.safetensors", metadata={"format": "pt"})
-    with pytest.raises(EncoderError, match=r"weights do not fit config.json; expected encoder.layer.1."):
-        load_encoder(copy)
-    with pytest.raises(EncoderError, match=r"weights do not fit config.json"):
-        load_untrained(locate_encoder(copy), find_task("mrpc"), seed=0)
-
-
 def test_an_encoder_saved_without_its_pooler_has_none(encoder_folder: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(encoder_folder, tmp_path / "copy")
     weights = {n: w for n, w in load_file(copy / "model.safetensors").items() if "pooler" not in n}
@@ -82,74 +59,9 @@ def test_an_encoder_saved_without_its_pooler_has_none(encoder_folder: Path, tmp_
     assert encoder.encode([[2, 5, 3]], [[0, 0, 0]]).pooler_BH is None
 
 
-@pytest.mark.parametrize(
-    ("file", "content", "message"),
-    [
-        ("model.safetensors", b"\x00" * 50, "its weights cannot be read"),
-        ("config.json", b'{"model_type": "nothing-known"}', "config.json cannot be read"),
-        ("config.json", b"{", "config.json: is damaged"),
-        ("tokenizer.json", b"{", "tokenizer.json: is damaged"),
-    ],
-)
-def test_a_damaged_file_is_one_line(
-    encoder_folder: Path, tmp_path: Path, file: str, content: bytes, message: str
-) -> None:
-    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
-    (copy / file).write_bytes(content)
-    with pytest.raises(EncoderError, match=message) as caught:
-        load_encoder(copy)
-    assert "\n" not in str(caught.value)
-
-
-def test_a_config_of_another_shape_is_refused(encoder_folder: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
-    config = json.loads((copy / "config.json").read_text()) | {"intermediate_size": 128}
-    (copy / "config.json").write_text(json.dumps(config))
-    with pytest.raises(EncoderError, match=r"its weights cannot be read|do not fit"):
-        load_encoder(copy)
-    with pytest.raises(EncoderError, match=r"do not fit config.json; expected bert.encoder.layer.0"):
-        load_untrained(locate_encoder(copy), find_task("mrpc"), seed=0)
-
-
-def test_the_tokenizer_of_another_encoder_is_refused(encoder_folder: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
-    tokenizer = json.loads((copy / "tokenizer.json").read_text())
-    tokenizer["model"]["vocab"]["zebra"] = 9999
-    tokenizer["model"]["vocab"] |= {f"word{n}": 100 + n for n in range(100)}
-    (copy / "tokenizer.json").write_text(json.dumps(tokenizer))
-    with pytest.raises(EncoderError, match=r"tokenizer of another encoder; expected at most \d+ tokens"):
-        load_encoder(copy)
-
-
-def test_weights_that_are_cut_short_are_refused(encoder_folder: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
-    weights = copy / "model.safetensors"
-    weights.write_bytes(weights.read_bytes()[:-100])
-    with pytest.raises(EncoderError, match="its weights cannot be read"):
-        load_encoder(copy)
-
-
-def test_code_that_comes_with_a_model_is_never_run(encoder_folder: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
-    config = json.loads((copy / "config.json").read_text())
-    config |= {"model_type": "mine", "auto_map": {"AutoConfig": "mine.Config", "AutoModel": "mine.Model"}}
-    (copy / "config.json").write_text(json.dumps(config))
-    (copy / "mine.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')")
-    with pytest.raises(EncoderError, match=r"config.json cannot be read"):
-        load_encoder(copy)
-    assert not (tmp_path / "ran").exists()
-
-
 def test_an_encoder_with_too_few_positions_is_refused(short_encoder: Path) -> None:
     with pytest.raises(EncoderError, match=r"too short for task mrpc; expected 128 positions; found 64"):
         load_encoder(short_encoder, task=find_task("mrpc"))
-
-
-def test_a_shorter_limit_of_the_tokenizer_does_not_cut_windows(encoder_folder: Path, tmp_path: Path) -> None:
-    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
-    settings = json.loads((copy / "tokenizer_config.json").read_text()) | {"model_max_length": 16}
-    (copy / "tokenizer_config.json").write_text(json.dumps(settings))
-    assert load_encoder(copy).tokenizer.model_max_length == 512
 
 
 def test_a_device_that_is_not_there_is_refused() -> None:

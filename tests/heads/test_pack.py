@@ -37,33 +37,6 @@ def test_span_heads_answer_for_each_token_and_others_for_each_window() -> None:
     assert Pack([Head(head, CLASSES).initialise(0)])({None: hidden_LTH}, lengths_N)[0].shape == (2, 3)
 
 
-def test_a_pooling_head_is_a_dense_layer_on_the_mixed_layers() -> None:
-    hidden_LTH, lengths_N = some_windows(3, 5)
-    head = Head(PoolingHead(pooling="average"), SPAN).initialise(0)
-    (branch,) = head.typed_branches()
-
-    by_hand = hidden_LTH.mean(dim=0) @ dict(branch.named_parameters())["dense_HC"] + head.bias_C
-
-    torch.testing.assert_close(Pack([head])({None: hidden_LTH}, lengths_N)[0], by_hand)
-
-
-@pytest.mark.parametrize("shared", [True, False])
-def test_an_adapter_head_is_a_dense_layer_on_flattened_features_and_the_last_channel(shared: bool) -> None:
-    hidden_LTH, lengths_N = some_windows(3, 5)
-    head = Head(AdapterHead(size=3, shared=shared, skip=True), SPAN).initialise(0)
-    weights = dict(head.named_parameters())
-    adapter, skip = (f"branches.{n}." for n in range(2))
-
-    layers = []
-    for layer in range(4):
-        down = weights[adapter + "down_HA"] if shared else weights[adapter + "down_LHA"][layer]
-        layers.append(torch.nn.functional.gelu(hidden_LTH[layer] @ down))
-    features = torch.cat([*layers, hidden_LTH[-1]], dim=1)
-    dense = torch.cat([weights[adapter + "dense_LAC"].flatten(0, 1), weights[skip + "dense_HC"]])
-
-    torch.testing.assert_close(Pack([head])({None: hidden_LTH}, lengths_N)[0], features @ dense + head.bias_C)
-
-
 @pytest.mark.parametrize(("shape", "rows"), [(SPAN, 8), (CLASSES, 2)])
 def test_a_constant_head_says_its_bias_of_everything(shape: HeadShape, rows: int) -> None:
     hidden_LTH, lengths_N = some_windows(3, 5)

@@ -53,16 +53,6 @@ def test_a_folder_that_is_no_run_is_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_study_of_another_format_or_with_missing_fields_is_one_line(run: Run) -> None:
-    value = run.study.to_json()
-    with pytest.raises(RunError, match="format version; expected 2; found 1"):
-        Study.from_json({**value, "format_version": 1})
-    with pytest.raises(RunError, match="lacks fields of a study; found seed, store"):
-        Study.from_json({key: item for key, item in value.items() if key not in {"store", "seed"}})
-    with pytest.raises(RunError, match="no study has; found colour"):
-        Study.from_json({**value, "colour": "red"})
-
-
 def test_a_trial_cannot_leave_its_run(run: Run) -> None:
     with pytest.raises(RunError, match="outside its folder"):
         run.trial_folder("../../elsewhere")

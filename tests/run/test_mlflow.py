@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from bv_search.errors import RunError
-from bv_search.run import Run, mlflow, mlflow_children, mlflow_database
+from bv_search.run import Run
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.tracking import connect
+from tests.run.children import runs_of
 from tests.run.conftest import encore, finish, segment
 
 OWN, ELSEWHERE = "own", "elsewhere"
@@ -33,13 +34,6 @@ def migrated(
 
 
 own = pytest.mark.parametrize("migrated", [OWN], indirect=True)
-by_the_client = pytest.mark.parametrize("migrated", [ELSEWHERE], indirect=True)
-
-
-def runs_of(mirror: MlflowMirror) -> dict[str, Any]:
-    found = mirror.tracking.client.search_runs([mirror.tracking.experiment])
-    assert all(run.data.tags["mlflow.runName"] == run.info.run_name for run in found)
-    return {run.info.run_name: run for run in found}
 
 
 @pytest.fixture
@@ -113,39 +107,6 @@ def test_heads_and_the_leaderboard_are_artifacts_beside_the_runs(mirrored: tuple
     assert (run.path.parent / "mlflow.db").exists()
     (copy,) = (run.path.parent / "mlartifacts").rglob("config.json")
     assert copy.samefile(run.trial_folder("a") / "config.json"), "on the disk once"
-
-
-@own
-def test_of_trials_that_cannot_be_written_nothing_is_there(
-    finished_run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mirror = MlflowMirror(finished_run)
-    with monkeypatch.context() as broken:
-        broken.setattr(mlflow_database, "ENDED", "UPDATE nothing SET status = ?, end_time = ? WHERE id = ?")
-        assert not mirror.sync()
-    assert list(runs_of(mirror)) == ["first"]
-    assert mirror.sync(patience=10.0), mirror.trouble
-    assert set(runs_of(mirror)) == {"first", "a", "b", "c"}
-
-
-@own
-def test_another_version_of_mlflows_tables_is_left_to_its_client(
-    finished_run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as newer:
-        newer.setattr(mlflow_database, "SCHEMA", "0")
-        newer.setattr(mlflow_database, "RUN", "")
-        mirror = MlflowMirror(finished_run)
-        assert mirror.close(), mirror.trouble
-    assert set(runs_of(mirror)) == {"first", "a", "b", "c"}
-    again = MlflowMirror(finished_run)
-    assert again.close(), again.trouble
-    assert len(runs_of(again)) == 4
-
-
-@own
-def test_this_version_of_mlflow_has_the_tables_that_are_known(run: Run) -> None:
-    assert mlflow_database.has_known_tables(run.path.parent / "mlflow.db")
 
 
 def test_a_point_that_is_written_late_is_not_the_last(run: Run) -> None:
@@ -226,53 +187,6 @@ def test_a_mirror_killed_between_two_writes_is_completed_by_the_next(run: Run) -
     assert mirror.sync()
     history = mirror.tracking.client.get_metric_history(mirror.child_id("a"), "select_score")
     assert [(point.step, point.value) for point in history] == [(16, 0.1), (32, 0.2)]
-
-
-@by_the_client
-def test_an_mlflow_that_goes_while_a_child_is_made_has_no_second_one_when_it_is_back(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run.journal.append({"event": "suggest", "trial": "a", "config": {"lr": 0.001}})
-    run.journal.append({"event": "suggest", "trial": "b", "config": {"lr": 0.002}})
-    mirror = MlflowMirror(run)
-    client, create = mirror.tracking.client, mirror.tracking.client.create_run
-
-    def create_and_go(*args: Any, **more: Any) -> Any:
-        create(*args, **more)
-        raise ConnectionError
-
-    def go(*args: Any, **more: Any) -> Any:
-        raise ConnectionError
-
-    for name, fails in (("log_batch", go), ("create_run", create_and_go)):  # of a, then of b
-        with monkeypatch.context() as away:
-            away.setattr(client, name, fails)
-            assert not mirror.sync(patience=10.0)
-    assert mirror.sync(patience=10.0), mirror.trouble
-    found = client.search_runs([mirror.tracking.experiment])
-    assert sorted(each.info.run_name for each in found) == ["a", "b", "first"]
-    assert {
-        each.info.run_name: each.data.params.get("lr") for each in found if each.info.run_name != "first"
-    } == {
-        "a": "0.001",
-        "b": "0.002",
-    }
-
-
-@by_the_client
-def test_a_mirror_killed_before_parameters_are_written_is_completed_by_the_next(
-    run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with monkeypatch.context() as killed:
-        killed.setattr(mlflow_children, "log", lambda *args, **more: None)
-        killed.setattr(mlflow, "log", lambda *args, **more: None)
-        run.journal.append({"event": "suggest", "trial": "a", "config": {"lr": 0.001}})
-        assert MlflowMirror(run).sync()
-    mirror = MlflowMirror(run)
-    assert mirror.sync()
-    found = runs_of(mirror)
-    assert found["a"].data.params == {"lr": "0.001"}
-    assert found["first"].data.params
 
 
 @own

@@ -7,7 +7,6 @@ import pytest
 
 from bv_search import ping as ping_module
 from bv_search.errors import RunError
-from bv_search.run.mlflow_watch import MlflowWatch
 from bv_search.run.tracking import check_there
 
 
@@ -40,19 +39,3 @@ def test_a_server_that_never_answers_is_waited_for_once(monkeypatch: pytest.Monk
         pytest.raises(RunError, match=r"no answer within 0\.2 s"),
     ):
         check_there(f"http://127.0.0.1:{server.getsockname()[1]}")
-
-
-def test_a_lookout_says_when_it_is_back(tmp_path: Path) -> None:
-    place = tmp_path / "away"
-    watch = MlflowWatch(f"sqlite:///{place}/mlflow.db")
-    assert not watch.sees(wait=10.0)
-    place.mkdir()
-    assert watch.sees(wait=10.0)
-
-
-def test_a_watch_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        monkeypatch.setattr(ping_module, "SECONDS", 0.5)
-        watch = MlflowWatch(f"http://127.0.0.1:{server.getsockname()[1]}")
-        assert not watch.sees()
-        assert not watch.sees(wait=10.0), "nobody answered"

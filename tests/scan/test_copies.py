@@ -18,7 +18,7 @@ from bv_search.scan.loss import LOSSES
 from bv_search.scan.outcome import Diverged, SegmentResult, Start
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.segment import Trained, TrainingData, train_segment
-from bv_search.scan.state import HeadState, seeds_of
+from bv_search.scan.state import HeadState
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.store import Store
 from tests.stores import make_class_store, make_span_store, make_value_store
@@ -187,14 +187,6 @@ def test_a_copy_is_the_same_alone_as_in_a_pack(stores: dict[str, Store], where: 
         for name, tensor in found.weights.items():
             if not name.endswith("bias_C"):
                 torch.testing.assert_close(tensor, alone.weights[name], rtol=1e-3, atol=1e-5)
-
-
-def test_the_first_copy_is_the_head_as_it_is_alone() -> None:
-    """All others draw weights and dropout of their own."""
-    assert seeds_of(7, 1) == [7]
-    seeds = seeds_of(7, 5)
-    assert (seeds[0], len({*seeds, *seeds_of(8, 5)})) == (7, 10)
-    assert seeds_of(7, 3) == seeds[:3]
 
 
 COURSES = pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from bv_search.scan import solver
 from bv_search.scan.probe import MOST_ROWS, PENALTIES, Judge, Lesson, Mask, Probe, fit_probes
 from bv_search.scan.solver import Floats
 from bv_search.tasks.task import Kind, Logits
@@ -96,25 +95,6 @@ def test_values_are_solved_as_by_the_closed_form(penalty: float) -> None:
     np.testing.assert_allclose(found.bias_C, y.mean(), rtol=1e-5)
     theirs = Ridge(alpha=penalty).fit(x, y)
     np.testing.assert_allclose(answer(found, x_NF)[:, 0], theirs.predict(x), atol=2e-4)
-
-
-@pytest.mark.parametrize("block", [8, 4096])
-def test_more_features_than_rows(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver, "BLOCK", block)
-    x_NF = features(40, 90)
-    labels_N = classes(x_NF, 2)
-    found = probe(x_NF, labels_N, outputs=2, penalty=1.0)
-    theirs = regression(x_NF, labels_N, 1.0)
-    np.testing.assert_allclose(found.weights_FC[:, 1] * 2, theirs.coef_[0], rtol=1e-3, atol=1e-4)
-
-
-def test_curvature_that_is_known_in_blocks_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    x_NF = features(300, 30)
-    labels_N = classes(x_NF, 3)
-    whole = probe(x_NF, labels_N, outputs=3, penalty=10.0)
-    monkeypatch.setattr(solver, "BLOCK", 7)
-    blocks = probe(x_NF, labels_N, outputs=3, penalty=10.0)
-    np.testing.assert_allclose(whole.weights_FC, blocks.weights_FC, atol=2e-4)
 
 
 def test_a_feature_that_never_changes_has_no_weight() -> None:
@@ -230,12 +210,3 @@ def test_only_the_first_rows_are_learned_from() -> None:
     found = probe(x_NF, labels_N, outputs=2, penalty=1.0)
     labels_N[MOST_ROWS:] = 1.0
     np.testing.assert_array_equal(found.weights_FC, probe(x_NF, labels_N, outputs=2, penalty=1.0).weights_FC)
-
-
-def test_a_path_of_penalties_ends_where_a_single_one_does() -> None:
-    x_NF = features(300, 20)
-    labels_N = classes(x_NF, 2)
-    scores = iter(range(5))
-    found = fit(lesson(x_NF, labels_N), lambda _: (float(score := next(scores)), -float(score)))
-    alone = probe(x_NF, labels_N, outputs=2, penalty=PENALTIES[-1])
-    np.testing.assert_allclose(found.weights_FC, alone.weights_FC, atol=1e-4)

@@ -432,22 +432,6 @@ def test_bfloat16_stores_are_widened(tmp_path: Path) -> None:
     assert Scanner(rounded.path).shape.width == WIDTH
 
 
-def test_states_survive_as_bytes(store: Store) -> None:
-    (outcome,) = Scanner(store.path).segment([start(batch=48)], 4, score=())
-    state = HeadState.from_bytes(outcome.state or b"")
-
-    again = HeadState.from_bytes(state.to_bytes())
-
-    assert (again.trial, again.config, again.position, again.steps, again.pending) == (
-        "a",
-        state.config,
-        4,
-        1,
-        (16,),
-    )
-    assert all(torch.equal(again.gradient[name], tensor) for name, tensor in state.gradient.items())
-
-
 def test_micro_batches_are_copies_that_keep_no_block_mapped(tmp_path: Path) -> None:
     store = make_span_store(tmp_path / "store")
     largest = max(block.size for split in store.splits() for block in split.entry.kept)

@@ -54,12 +54,3 @@ def test_an_unknown_setting_is_named() -> None:
     for name in ("learning_rat", "epochs"):
         with pytest.raises(SpaceError, match=f"no setting '{name}'"):
             TrialConfig.from_json({"head": {"kind": "pooling"}, name: 1})
-
-
-def test_heads_read_standard_states_until_they_have_learned_unless_told_otherwise() -> None:
-    plain = TrialConfig.from_json({"head": {"kind": "pooling"}})
-    assert (plain.inputs, plain.reads_standard, plain.training.passes) == ("standard", True, "auto")
-    raw = TrialConfig.from_json({"head": {"kind": "pooling"}, "inputs": "raw", "passes": 3})
-    assert (raw.inputs, raw.reads_standard, raw.training.passes) == ("raw", False, 3)
-    for config in (plain, raw):
-        assert TrialConfig.from_json(config.to_json()) == config

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bv_search.errors import EncoderError
 from bv_search.tasks.passage import cutter, tokenise
 
 QUESTION = "Who founded the museum, and when?"
@@ -81,15 +80,3 @@ def test_windows_are_no_longer_than_the_encoder_reads(wordpiece: Any, monkeypatc
 
 def test_texts_are_tokenised_once(wordpiece: Any) -> None:
     assert list(tokenise(["b", "a", "b"], wordpiece)) == ["b", "a"]
-
-
-def test_a_slow_tokenizer_is_refused() -> None:
-    class Slow:
-        is_fast = False
-        model_max_length = 512
-
-        def __call__(self, text: Any, text_pair: Any = None, **options: Any) -> Any:
-            raise AssertionError
-
-    with pytest.raises(EncoderError, match=r"Slow: the tokenizer has no fast form"):
-        cutter(Slow(), 386)

@@ -24,6 +24,7 @@ from bv_search.heads.config import (
     XceptionHead,
     XceptionModHead,
 )
+from bv_search.heads.config.published import PERCENT, published_percent
 from bv_search.heads.head import Head, count_parameters
 
 SPAN = HeadShape(layers=25, width=1024, outputs=2, per_token=True)
@@ -126,3 +127,15 @@ def test_a_flattened_head_has_weights_for_each_position() -> None:
 )
 def test_heads_of_our_own_have_the_sizes_of_their_formulas(config: HeadConfig, parameters: int) -> None:
     assert count_parameters(config, replace(SPAN, per_token=False)) == parameters
+
+
+def test_percents_are_of_the_published_shape_alone() -> None:
+    assert published_percent(AdapterHead(size=386), SPAN) == 0.124
+    assert published_percent(AdapterHead(size=385), SPAN) is None
+    for other in (replace(SPAN, layers=26), replace(SPAN, width=768), replace(SPAN, per_token=False)):
+        assert published_percent(AdapterHead(size=386), other) is None
+
+
+@pytest.mark.parametrize("config", PERCENT, ids=lambda config: config.name)
+def test_heads_stand_near_their_published_shares(config: HeadConfig) -> None:
+    assert 100 * count_parameters(config, SPAN) / BERT_LARGE == pytest.approx(PERCENT[config], abs=0.005)

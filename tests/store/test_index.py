@@ -1,0 +1,88 @@
+"""An index says where every window stands, and is read as it was written."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from bv_search.errors import StoreError
+from bv_search.store.index import (
+    INDEX_SCHEMA,
+    LOGITS_SCHEMA,
+    index_bytes,
+    list_arrays,
+    logits_table,
+    place_windows,
+    read_columns,
+    table_bytes,
+)
+from bv_search.store.layout import BlockPlan, cut_blocks
+from tests.store.small import make_split
+
+LENGTHS, SIZES = [4, 2, 3, 1, 5], [3, 2]
+
+
+@pytest.fixture
+def plans() -> list[BlockPlan]:
+    return cut_blocks(LENGTHS, LENGTHS, SIZES)
+
+
+@pytest.fixture
+def index(plans: list[BlockPlan]) -> pa.Table:
+    seen = np.array([True, False, False, True, False])
+    return place_windows(make_split(5).index, plans, LENGTHS, "train", seen)
+
+
+def test_each_window_has_its_block_and_its_offset_there(index: pa.Table) -> None:
+    assert index.schema == INDEX_SCHEMA
+    assert index["block"].to_pylist() == [0, 0, 0, 1, 1]
+    assert index["offset"].to_pylist() == [0, 4, 6, 0, 1]
+    assert index["tokens"].to_pylist() == LENGTHS
+    assert set(index["role"].to_pylist()) == {"train"}
+    assert index["seen"].to_pylist() == [True, False, False, True, False]
+    assert index["id"].to_pylist() == [f"r{n}#0" for n in range(5)]
+
+
+def test_the_rows_of_one_block_are_read_alone(
+    index: pa.Table, plans: list[BlockPlan], tmp_path: Path
+) -> None:
+    path = tmp_path / "index.parquet"
+    path.write_bytes(index_bytes(index, plans))
+    assert pq.ParquetFile(path).num_row_groups == len(SIZES)
+    assert read_columns(path, INDEX_SCHEMA) == index
+    group = read_columns(path, INDEX_SCHEMA, ["tokens", "id"], group=1)
+    assert group.to_pydict() == {"tokens": [1, 5], "id": ["r3#0", "r4#0"]}
+
+
+def test_columns_of_another_version_are_refused(index: pa.Table) -> None:
+    file = pa.BufferReader(table_bytes(index.drop_columns(["seen"])))
+    with pytest.raises(StoreError, match=r"other columns than an index of this version; .* extract again"):
+        read_columns(file, INDEX_SCHEMA)
+
+
+def test_what_is_no_index_is_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "index.parquet"
+    path.write_bytes(b"nothing of the kind")
+    with pytest.raises(StoreError, match=r"index\.parquet: is damaged; .* --repair"):
+        read_columns(path, INDEX_SCHEMA)
+
+
+@pytest.mark.parametrize("count", [0, 3])
+def test_logits_are_kept_flat_whatever_their_shape(count: int) -> None:
+    logits = [np.arange(2.0 * (n + 1)).reshape(-1, 2) for n in range(count)]
+    ids = pa.chunked_array([pa.array([f"r{n}" for n in range(count)], pa.string())])
+    table = read_columns(pa.BufferReader(table_bytes(logits_table(ids, logits))), LOGITS_SCHEMA)
+    found = list_arrays(table["logits"]) if count else []
+    assert table["id"].to_pylist() == ids.to_pylist()
+    assert len(found) == count
+    for each, expected in zip(found, logits, strict=True):
+        assert each.dtype == np.float32
+        np.testing.assert_array_equal(each, expected.ravel())
+
+
+def test_lists_come_as_arrays_from_a_slice_too() -> None:
+    column = pa.chunked_array([[[1, 2], [3]], [[], [4, 5, 6]]], pa.list_(pa.int32()))
+    assert [each.tolist() for each in list_arrays(column)] == [[1, 2], [3], [], [4, 5, 6]]
+    assert [each.tolist() for each in list_arrays(column.slice(1, 2))] == [[3], []]
