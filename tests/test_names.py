@@ -1,6 +1,7 @@
-"""One name, one meaning: of a class that two modules name, and of a file of tests that is named after neither.
+"""One name, one meaning: a class that another module of the package names as well is found by nobody.
 
-Tests mirror what they test: `bv_search/a/b.py` is tested by `tests/a/test_b.py`, `__main__.py` by `test_main.py`.
+So are tests that are named otherwise than what they test: `bv_search/a/b.py` is tested by `tests/a/test_b.py`,
+and `__main__.py` by `test_main.py`.
 """
 
 import ast
@@ -16,7 +17,7 @@ WHOLE = frozenset({"cluster", "contracts", "docs", "hostile"})
 """Folders whose tests are of many packages at once."""
 
 TROUBLE = frozenset({"elastic", "full_disk", "interrupt", "kill", "s3", "worker_death"})
-"""What happens to processes, machines, disks and buckets while a verb is at work, in the folder of any verb."""
+"""What happens to processes, machines and disks while a verb is at work, in the folder of the verb."""
 
 SUITES = frozenset(
     {

@@ -27,11 +27,12 @@ def way(tmp_path: Path) -> PaperWay:
 
 def test_every_window_is_read_once_with_its_padding(way: PaperWay) -> None:
     batches = list(way._batches())
-    assert sorted(number for batch in batches for number in batch.windows) == list(range(40))
-    for batch in batches:
-        assert batch.lengths_N.tolist() == [3] * len(batch.windows)
+    met = [np.arange(40)[batch.windows].tolist() for batch in batches]
+    assert sorted(number for numbers in met for number in numbers) == list(range(40))
+    for batch, numbers in zip(batches, met, strict=True):
+        assert batch.lengths_N.tolist() == [3] * len(numbers)
         (hidden_LTH,) = batch.states.values()
-        assert hidden_LTH.shape == (2, 3 * len(batch.windows), 4)
+        assert hidden_LTH.shape == (2, 3 * len(numbers), 4)
 
 
 def test_a_process_that_fails_is_told(way: PaperWay, tmp_path: Path) -> None:

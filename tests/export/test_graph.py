@@ -9,7 +9,6 @@ from bv_search.export.graph import Graph
 from bv_search.model.answer import live_logits
 from bv_search.model.loading import model_of_run
 from bv_search.run import Run
-from bv_search.scan.store_view import role_index
 from tests.model.small_run import Small
 
 
@@ -17,7 +16,7 @@ from tests.model.small_run import Small
 def test_it_says_of_tokens_what_the_model_says_of_windows(small: Small, run: Run, member: str) -> None:
     model = model_of_run(run, member)
     encoder = model.load_encoder()
-    windows = role_index(small.store, "report", None).slice(0, 6)
+    windows = small.store.split("dev").index.slice(0, 6)
     ids, types = windows["token_ids"].to_pylist(), windows["type_ids"].to_pylist()
     with torch.no_grad():
         logits_NSC = Graph(model, encoder)(**pad_batch(encoder.model, ids, types, encoder.device))

@@ -28,7 +28,8 @@ def test_one_that_failed_is_over_and_has_no_score() -> None:
     searcher = Random(SPACE, 0)
     searcher.ask("0001")
     searcher.tell("0001", None)
-    assert searcher.told == searcher.pending == {}
+    assert searcher.told == {}
+    assert searcher.pending == {}
 
 
 def test_a_point_is_proposed_once_as_long_as_others_are_left() -> None:
