@@ -1,7 +1,7 @@
 """One name, one meaning: a class that another module of the package names as well is found by nobody.
 
-So are tests that are named otherwise than what they test: `bv_search/a/b.py` is tested by `tests/a/test_b.py`,
-and `__main__.py` by `test_main.py`.
+So are tests that are named otherwise than what they test: `bv_search/a/b.py` is tested by
+`tests/a/test_b.py`, and `__main__.py` by `test_main.py`.
 """
 
 import ast
