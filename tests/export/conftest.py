@@ -1,21 +1,26 @@
-"""A finished study to look at, and a copy of its run to change."""
+"""A model that was exported and carried elsewhere, and what its card tells a reader to run."""
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
-from bv_search.run import Run
-from tests.model.small_run import Small, copy_run, shared_small
-from tests.run.database import place_database
+from bv_search.command import Progress
+from bv_search.export.config import ExportConfig
+from bv_search.export.export import run as export
+from tests.model.small_run import Small
 
 
 @pytest.fixture(scope="session")
-def small(tiny_encoder: Path, generated_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Small:
-    place = tmp_path_factory.getbasetemp() / "small-span"
-    return shared_small("squad2-span", tiny_encoder, generated_data, place)
+def exported(small: Small, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The best head, carried elsewhere."""
+    place = tmp_path_factory.mktemp("exported")
+    result = export(ExportConfig(run=str(small.run.path), to=str(place / "made")), Progress(quiet=True))
+    return Path(shutil.move(result.folder, place / "elsewhere"))
 
 
-@pytest.fixture
-def run(small: Small, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    place_database(tmp_path / "runs", tmp_path_factory.getbasetemp())
-    return copy_run(small, tmp_path / "runs" / "first")
+def python_on(card: Path) -> str:
+    """The example of a card, as a reader would run it."""
+    (block,) = re.findall(r"```python\n(.*?)```", card.read_text(), re.DOTALL)
+    return str(block)

@@ -1,10 +1,8 @@
-import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from huggingface_hub import ModelCard
 
 import bv_search as bv
 from bv_search.command import Progress, main
@@ -18,24 +16,11 @@ from bv_search.model.loading import model_of_run, open_model
 from bv_search.model.model import Model
 from bv_search.run import Run
 from bv_search.tasks.dataset import load_dataset
+from tests.export.conftest import python_on
 from tests.model.small_run import Small
 
 QUIET = Progress(quiet=True)
 ROWS = [("Who wrote the report?", "The report was written by Ada.")]
-
-
-@pytest.fixture(scope="module")
-def exported(small: Small, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The best head, carried elsewhere."""
-    place = tmp_path_factory.mktemp("exported")
-    result = export(ExportConfig(run=str(small.run.path), to=str(place / "made")), QUIET)
-    return Path(shutil.move(result.folder, place / "elsewhere"))
-
-
-def python_on(card: Path) -> str:
-    """The example of a card, as a reader would run it."""
-    (block,) = re.findall(r"```python\n(.*?)```", card.read_text(), re.DOTALL)
-    return str(block)
 
 
 def test_what_was_exported_answers_as_the_run(small: Small, exported: Path) -> None:
@@ -46,28 +31,6 @@ def test_what_was_exported_answers_as_the_run(small: Small, exported: Path) -> N
     assert open_model(exported).encoder.place == str(exported / "encoder")
     assert bv.Head.from_pretrained(exported).config == model_of_run(small.run, "best").heads[0].config
     assert str(small.store.path) not in (exported / "model.json").read_text()
-
-
-def test_the_hub_reads_its_card(small: Small, exported: Path) -> None:
-    card = ModelCard.load(exported / "README.md")
-    best = small.run.finished_trials()[0]
-    assert (card.data.library_name, card.data.pipeline_tag) == ("bv_search", "question-answering")
-    assert card.data.datasets == ["rajpurkar/squad_v2"]
-    found = {result.metric_type: result.metric_value for result in card.data.eval_results}
-    assert found == {name: pytest.approx(value, abs=1e-4) for name, value in best.metrics.items()}
-    low, high = best.interval or (0.0, 0.0)
-    assert f"| **{best.report_score:.4f}** | **{low:.4f} to {high:.4f}** | {best.parameters:,} |" in card.text
-    assert re.findall(r"^\| (majority|encoder|best linear probe) \| ", card.text, re.MULTILINE) == [
-        "majority",
-        "encoder",
-        "best linear probe",
-    ]
-
-
-def test_the_example_on_its_card_runs(exported: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    example = python_on(exported / "README.md").replace("FOLDER", str(exported))
-    exec(compile(example, "card", "exec"), {})
-    assert capsys.readouterr().out.endswith("\n")
 
 
 def test_an_encoder_that_is_only_named_is_looked_for(

@@ -118,3 +118,14 @@ def extract(config: Callable[..., ExtractConfig]) -> Extract:
         return run(config(**changes), Progress(quiet=True), **options)
 
     return do
+
+
+def contents(place: Path) -> dict[str, bytes]:
+    """The bytes of every file, by its way from there."""
+    return {
+        path.relative_to(place).as_posix(): path.read_bytes() for path in place.rglob("*") if path.is_file()
+    }
+
+
+def damage_file(path: Path) -> None:
+    path.write_bytes(b"?" + path.read_bytes()[1:])

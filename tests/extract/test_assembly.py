@@ -15,8 +15,8 @@ from bv_search.store.manifest import FileEntry, Manifest
 from bv_search.store.statistics import Statistics
 from bv_search.store.store import Store
 from bv_search.store.verify import find_damage
-from tests.extract.conftest import Extract
-from tests.extract.test_resume import FailsAtBlock, contents, damage_file
+from tests.extract.conftest import Extract, contents, damage_file
+from tests.extract.test_resume import FailsAtBlock
 from tests.failing_disk import FailingDisk
 
 FILE = "statistics.safetensors"

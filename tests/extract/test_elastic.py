@@ -13,8 +13,7 @@ from bv_search.command import Progress
 from bv_search.extract.config import ExtractConfig
 from bv_search.extract.extraction import run
 from tests.autoscaling import elastic_cluster
-from tests.extract.conftest import write_pairs
-from tests.extract.test_resume import contents
+from tests.extract.conftest import contents, write_pairs
 
 NODE = {"CPU": 1.0, "object_store_memory": 80_000_000.0}
 SECONDS = 240.0

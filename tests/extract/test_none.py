@@ -11,8 +11,7 @@ from bv_search.store.__main__ import COMMAND as STORE
 from bv_search.store.layout import BlockLimits
 from bv_search.store.manifest import BareBlock, BlockEntry, Manifest
 from bv_search.store.store import Store
-from tests.extract.conftest import Extract
-from tests.extract.test_resume import contents, damage_file
+from tests.extract.conftest import Extract, contents, damage_file
 from tests.failing_disk import FailingDisk
 
 FEW = BlockLimits(bytes=1, windows=32)

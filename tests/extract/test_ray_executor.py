@@ -12,8 +12,7 @@ from bv_search.errors import DataError, StoreError
 from bv_search.extract.config import ExtractConfig
 from bv_search.extract.extraction import run
 from bv_search.extract.ray_executor import plan_workers, worker_bytes
-from tests.extract.conftest import Extract
-from tests.extract.test_resume import contents
+from tests.extract.conftest import Extract, contents
 
 NEED = 3 << 30
 

@@ -18,16 +18,10 @@ from bv_search.store.folder import LocalFolder, open_folder
 from bv_search.store.layout import BlockLimits
 from bv_search.store.store import Store
 from bv_search.store.verify import find_damage
-from tests.extract.conftest import Extract
+from tests.extract.conftest import Extract, contents
 from tests.failing_disk import FailingDisk
 
 FEW = BlockLimits(bytes=1, windows=32)
-
-
-def contents(place: Path) -> dict[str, bytes]:
-    return {
-        path.relative_to(place).as_posix(): path.read_bytes() for path in place.rglob("*") if path.is_file()
-    }
 
 
 @pytest.mark.parametrize("fmt", ["npy", "parquet"])
@@ -138,57 +132,6 @@ def test_a_worker_that_outlived_its_run_writes_nothing(
     with pytest.raises(BvError, match="is not held by this extraction any more"):
         run(config(), Progress(quiet=True), Overtaken(threads=1))
     assert not list((tmp_path / "store").glob("*/blocks/*.npy"))
-
-
-def damage_file(path: Path) -> None:
-    path.write_bytes(b"?" + path.read_bytes()[1:])
-
-
-@pytest.mark.parametrize(
-    ("files", "encoded"),
-    [
-        (["train/blocks/00001.npy"], 1),
-        (["train/blocks/00000.npy", "dev/blocks/00001.npy"], 2),
-        (["select/index.parquet"], 0),
-        (["dev/encoder.parquet"], 2),
-        (["statistics.safetensors"], 0),
-        (["statistics.safetensors", "train/blocks/00001.npy", "train/index.parquet"], 1),
-        (["manifest.json"], 8),
-    ],
-)
-def test_repair_redoes_what_is_damaged_and_no_more(
-    extract: Extract, tmp_path: Path, files: list[str], encoded: int
-) -> None:
-    extract()
-    whole = contents(tmp_path / "store")
-    for file in files:
-        damage_file(tmp_path / "store" / file)
-    assert extract(repair=True).encoded_blocks == encoded
-    assert contents(tmp_path / "store") == whole
-
-
-def test_repair_keeps_the_blocks_as_they_were_cut(extract: Extract, tmp_path: Path) -> None:
-    extract()
-    whole = contents(tmp_path / "store")
-    damage_file(tmp_path / "store/train/blocks/00001.npy")
-    damage_file(tmp_path / "store/train/index.parquet")
-    assert extract(repair=True, limits=BlockLimits()).encoded_blocks == 1
-    assert contents(tmp_path / "store") == whole
-
-
-def test_repair_of_a_whole_store_changes_nothing(extract: Extract, tmp_path: Path) -> None:
-    extract()
-    whole = contents(tmp_path / "store")
-    assert extract(repair=True).encoded_blocks == 0
-    assert contents(tmp_path / "store") == whole
-
-
-def test_a_missing_block_is_damage_too(extract: Extract, tmp_path: Path) -> None:
-    extract()
-    whole = contents(tmp_path / "store")
-    (tmp_path / "store/train/blocks/00002.npy").unlink()
-    assert extract(repair=True).encoded_blocks == 1
-    assert contents(tmp_path / "store") == whole
 
 
 def test_a_block_is_not_to_blame_for_machines_that_are_gone(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from bv_search.encoder.stage import read_stage
 from bv_search.errors import HeadError, OutputError, SpaceError, StoreError, UserError
 from bv_search.finetune.__main__ import COMMAND
 from bv_search.finetune.config import FinetuneConfig
-from bv_search.finetune.finetuning import run, to_json
+from bv_search.finetune.finetuning import run
 from bv_search.finetune.saved_training import FOLDER
 from bv_search.finetune.stage_folder import SavedStage
 from bv_search.heads.alone import HeadAlone
@@ -25,50 +24,19 @@ from bv_search.model.answer import answer_rows
 from bv_search.model.loading import open_model
 from bv_search.run.folder import Run
 from bv_search.run.roles import open_store
-from bv_search.run.trial import DONE, FAILED
-from bv_search.run.verify import verify_run
+from bv_search.run.trial import DONE
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.row import Role
+from tests.finetune.conftest import LINEAR, SMALL, SPACE, Configure, of_heads
 
-Configure = Callable[..., FinetuneConfig]
 QUIET = Progress(quiet=True)
-LINEAR = {"kind": "linear", "channels": "all"}
-SMALL = {"kind": "adapter", "size": 4, "shared": True, "skip": False}
-SPACE = {
-    "space": {
-        "head": {"choice": [LINEAR, SMALL]},
-        "learning_rate": 3e-3,
-        "dropout": {"choice": [0.0, 0.2]},
-        "batch": "auto",
-    }
-}
-
-
-def of_heads(*heads: dict[str, Any], **settings: Any) -> dict[str, Any]:
-    return {"space": {"head": {"choice": list(heads)}, "learning_rate": 3e-3, **settings}}
 
 
 def weights(out: Path, stage: str) -> dict[str, bytes]:
     """Of every head at a stage."""
     folder = out / "heads" / stage / "trials"
     return {path.parent.name: path.read_bytes() for path in sorted(folder.glob("*/model.safetensors"))}
-
-
-@pytest.fixture(scope="module")
-def ridden(
-    rte_folder: Path, tiny_encoder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> list[SavedStage]:
-    config = FinetuneConfig(
-        task="rte",
-        encoder=str(tiny_encoder),
-        fractions=(0.0, 0.5, 2.0),
-        out=tmp_path_factory.mktemp("ridden") / "stages",
-        data=str(rte_folder),
-        learning_rate=1e-3,
-        heads=SPACE,
-    )
-    return run(config, QUIET)
 
 
 def test_the_encoder_comes_out_as_without_riders(configure: Configure, ridden: list[SavedStage]) -> None:
@@ -87,27 +55,6 @@ def test_heads_of_a_stage_do_not_depend_on_other_stages(
     assert len(found) == 4
     assert found == weights(ridden[-1].path.parent, "2")
     assert found != weights(ridden[-1].path.parent, "0.5")
-
-
-def test_each_stage_has_a_run_of_heads_and_stage_0_has_none(ridden: list[SavedStage]) -> None:
-    untouched, *stages = ridden
-    assert untouched.heads is None
-    for stage in stages:
-        assert stage.heads is not None
-        assert stage.heads.path == stage.path.parent / "heads" / stage.path.name
-        trials = Run.open(stage.heads.path).finished_trials()
-        assert [trial.status for trial in trials] == [DONE] * 4
-        assert trials[0] == stage.heads.best
-        assert all(trial.interval is not None and trial.draws and trial.rows > 0 for trial in trials)
-        assert (stage.heads.path / "leaderboard.csv").read_text().count("\n") == 5
-        assert verify_run(Run.open(stage.heads.path), QUIET).ok
-    assert sorted(path.name for path in untouched.path.parent.iterdir()) == [
-        ".lock",
-        "0",
-        "0.5",
-        "2",
-        "heads",
-    ]
 
 
 def test_heads_answer_text_as_they_were_scored(ridden: list[SavedStage], rte_folder: Path) -> None:
@@ -170,36 +117,6 @@ def test_a_plateau_ends_fine_tuning_and_stays_the_end(configure: Configure) -> N
     assert all(stage.kept for stage in run(config, Progress(stream=told)))
     assert "fine-tuning ends at 0.3" in told.getvalue()
     assert "fine-tuning: step" not in told.getvalue()
-
-
-def test_settings_of_a_course_are_left_out_and_told(configure: Configure) -> None:
-    space = of_heads(LINEAR, schedule="linear", warmup=0.1, passes=3)
-    told = io.StringIO()
-    (stage,) = run(configure(fractions=(0.3,), heads=space), Progress(stream=told))
-    assert "; left out of the space: passes, schedule, warmup" in told.getvalue()
-    assert stage.heads is not None
-    assert stage.heads.best is not None
-    assert stage.heads.best.config["schedule"] == "constant"
-
-
-def test_a_head_that_diverges_leaves_and_the_others_ride_on(configure: Configure) -> None:
-    rates = {"choice": [3e-3, 1e37]}
-    config = configure(fractions=(0.5,), heads=of_heads(LINEAR, learning_rate=rates, inputs="raw"))
-    (stage,) = run(config, QUIET)
-    assert stage.heads is not None
-    found = {trial.config["learning_rate"]: trial for trial in Run.open(stage.heads.path).trials()}
-    assert found[3e-3].status == DONE
-    assert found[1e37].status == FAILED
-    assert str(found[1e37].reason).startswith("diverged: ")
-
-
-def test_where_all_have_failed_the_stage_is_there_all_the_same(configure: Configure) -> None:
-    space = of_heads(LINEAR, learning_rate=1e37, inputs="raw")
-    (stage,) = run(configure(fractions=(0.5,), heads=space), QUIET)
-    assert stage.heads is not None
-    assert stage.heads.best is None
-    assert stage.stage.metrics["report"]["score"] >= 0
-    assert to_json([stage])["stages"][0]["heads"]["best"] is None
 
 
 @pytest.mark.parametrize(

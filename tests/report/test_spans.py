@@ -1,12 +1,19 @@
 """What a model's second choice is, and whether it is right."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from bv_search.report.spans import second_right
+from bv_search.model.standings import Standings
+from bv_search.report.facts import gather
+from bv_search.report.page import render
+from bv_search.report.spans import second_right, span_facts
+from bv_search.scan.ladder import ENCODER
 from bv_search.tasks.span import LONGEST_ANSWER, best_spans
 from bv_search.tasks.window import WINDOW_SCHEMA
+from tests.model.small_run import Small
 
 # too far from each other for a span to hold two of them
 GAP = ["…"] * LONGEST_ANSWER
@@ -72,3 +79,22 @@ def test_a_passage_of_one_word_has_no_second_choice() -> None:
     table = pa.Table.from_pylist(index, schema=WINDOW_SCHEMA)
     logits = [np.array([[0, 0], [1, 1]], dtype=np.float32)]
     assert second_right(table, logits, best_spans(table, logits)).tolist() == [False]
+
+
+def test_questions_with_and_without_an_answer_are_told_apart(small: Small) -> None:
+    encoder = next(each for each in span_facts(gather(small.run)) if each.role == ENCODER)
+    assert small.store.manifest.baseline is not None
+    metrics = small.store.manifest.baseline.report
+    assert encoder.has_answer == pytest.approx(metrics["HasAns_exact"])
+    assert encoder.no_answer == pytest.approx(metrics["NoAns_exact"])
+    assert (encoder.alone, encoder.lost) == (0, 0)
+
+
+def test_without_predictions_of_the_encoder_no_head_stands_in_for_it(small: Small) -> None:
+    facts = gather(small.run)
+    others = Standings(all=[each for each in facts.standings if each.role != ENCODER])
+    heads = replace(facts, compared=others)
+    for found in span_facts(heads):
+        assert (found.alone, found.lost, found.alone_words, found.lost_words) == (None,) * 4
+    table = render(heads).markdown.partition("## With an answer, and without")[2].partition("##")[0]
+    assert table.count("| – | – |\n") == len(others.all)

@@ -1,11 +1,18 @@
-"""Studies on a few sentence pairs with a tiny encoder: two heads, two seeds."""
+"""Studies on a few sentence pairs with a tiny encoder: two heads, two seeds.
+
+And what the steps of studies leave, laid out of a finished study of spans without training anything more.
+"""
 
 from pathlib import Path
 
 import pytest
 
+from bv_search.run.folder import Run
 from bv_search.study.config import StudiesConfig
+from bv_search.study.folder import StudyFolder
+from bv_search.study.steps import AMOUNTS, GRID, SEARCH
 from tests.extract.conftest import write_pairs
+from tests.model.small_run import Small, copy_run
 
 HEADS = """
 space:
@@ -72,3 +79,37 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("studies")
     write_inputs(folder / "in")
     return folder / "in"
+
+
+@pytest.fixture
+def made(small: Small, tmp_path: Path) -> StudyFolder:
+    """One stage, store and run for both; at the later one a search, and a head on half of the data, too."""
+    config = StudiesConfig(
+        task="squad2-span",
+        encoder=str(small.stage),
+        out=tmp_path / "studies",
+        data=str(small.data),
+        stages=(0.3, 1.0),
+        fractions=(0.5, 1.0),
+        seeds=1,
+    )
+    for stage in config.marks:
+        places = {config.stage_path(stage): small.stage, config.store_path(stage): Path(small.store.path)}
+        for place, there in {**places, config.run_path(GRID, stage): small.run.path}.items():
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(there)
+    search = copy_run(small, config.run_path(SEARCH, 1.0))
+    search.change_study(space={**search.study.space, "name": "adapters"})
+    add_share(copy_run(small, config.run_path(AMOUNTS, 1.0)), "0002", 0.5)
+    return StudyFolder(config=config)
+
+
+def add_share(run: Run, trial: str, share: float) -> None:
+    """A trial has the same head on a part of the data, which scores less; no other trial was searched."""
+    events = {(event["event"], event.get("trial")): event for event in run.events()}
+    for other in ("0001", "0003"):
+        run.journal.append({"event": "finish", "trial": other, "status": "failed", "reason": "not asked for"})
+    suggest, finish = events["suggest", trial], events["finish", trial]
+    run.journal.append({**suggest, "trial": "0010", "config": {**suggest["config"], "data_fraction": share}})
+    report = {**finish["report"], "score": finish["report"]["score"] / 2}
+    run.journal.append({**finish, "trial": "0010", "score": finish["score"] / 2, "report": report})

@@ -7,13 +7,20 @@ from pathlib import Path
 import pytest
 
 from bv_search.cluster import ray_session
+from bv_search.command import main
 from bv_search.run.folder import LEADERBOARD, Run
 from bv_search.run.trial import TrialRecord
 from bv_search.store.store import Store
+from bv_search.tune.__main__ import COMMAND
 from tests.extract.conftest import pairs, stage
 from tests.stores import make_class_store, make_span_store
 
 __all__ = ["pairs", "stage"]
+
+
+def run(*words: object) -> int:
+    """The command, in this process."""
+    return main(COMMAND, [str(word) for word in words])
 
 
 def searched(run: Run) -> list[TrialRecord]:
