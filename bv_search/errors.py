@@ -40,7 +40,9 @@ class BvError(Exception):
         super().__init__(self._line())
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), self.__dict__)
+        """Of what is told only its text: an error of an HTTP client holds what cannot be pickled."""
+        told = {name: _text(getattr(self, name)) for name in ("where", "expected", "found")}
+        return _rebuild, (type(self), self.__dict__ | told)
 
     def _line(self) -> str:
         line = self._joined(LONGEST)
@@ -67,6 +69,10 @@ def shown(value: object, limit: int) -> str:
     if len(text) <= limit:
         return text
     return f"{text[: limit * 2 // 3 - 3].rstrip()} … {text[-(limit // 3) :].lstrip()}"
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def _spelled(character: str) -> str:

@@ -1,10 +1,12 @@
 import inspect
 import pickle
+import threading
+from pathlib import Path
 
 import pytest
 
 from bv_search import errors
-from bv_search.errors import BvError, DataError, StoreError, UnknownName, UserError
+from bv_search.errors import BvError, DataError, OutputError, StoreError, UnknownName, UserError
 
 ALL = [kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, BvError)]
 USER = [kind for kind in ALL if issubclass(kind, UserError)]
@@ -69,6 +71,13 @@ def test_errors_cross_process_borders_whole(error: BvError) -> None:
     assert str(copy) == str(error)
     assert copy.exit_status == error.exit_status
     assert copy.__dict__ == error.__dict__
+
+
+def test_an_error_that_names_what_cannot_be_pickled_crosses_as_its_text() -> None:
+    error = OutputError("cannot be reached", where=Path("s3"), found=OSError(threading.Lock()))
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is OutputError
+    assert str(copy) == str(error)
 
 
 def test_a_message_is_one_short_line_whatever_stands_in_it() -> None:

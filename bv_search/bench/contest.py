@@ -95,7 +95,7 @@ class Contest:
     def shown(self) -> list[int]:
         """Those that every way has."""
         shortest = min(len(self.budgets(way)) for way in self.ways)
-        return [budget for budget in SHOWN if budget <= shortest]
+        return [budget for budget in SHOWN if budget <= shortest] or [shortest]
 
     def means(self, way: Way, role: Role = "select", axis: Axis = "rows") -> list[Mean]:
         return mean_of(self.regrets[way][role, axis])

@@ -1,6 +1,7 @@
 """Ray and MLflow: which version, which address, and does anybody answer there within seconds?"""
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -34,11 +35,10 @@ def look(runs: Path) -> list[Service]:
     knocks = [_Knock(check, address) for _, address, check in asked]
     for knock in knocks:
         knock.start()
-    deadline = SECONDS
+    deadline = time.monotonic() + SECONDS
     found = []
     for (name, address, _), knock in zip(asked, knocks, strict=True):
-        knock.join(deadline)
-        deadline = deadline if not knock.is_alive() else 0.0
+        knock.join(max(0.0, deadline - time.monotonic()))
         shown = None if address is None else without_secrets(address)
         trouble = None if knock.trouble is None else knock.trouble.replace(str(address), str(shown))
         found.append(Service(name=name, version=version(name), address=shown, trouble=trouble))

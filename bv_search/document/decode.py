@@ -62,7 +62,9 @@ def _ranged(kind: Any, value: Any, path: str, more: bool) -> Any:
     plain, ranged = get_args(kind)
     try:
         decoded = _decode(plain, value, path, more)
-    except Mismatch:
+    except Mismatch as mismatch:
+        if mismatch.path != path:  # of something inside of it
+            raise
         decoded = None
     if decoded is None or not ranged.holds(decoded):
         raise Mismatch(path, ranged.said, value)

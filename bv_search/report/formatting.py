@@ -32,7 +32,7 @@ def signed(value: float, digits: int = 3) -> str:
 def percent(value: float | None) -> str:
     if value is None:
         return NOTHING
-    return f"{value:.3g} %" if value >= LEAST_PERCENT else f"< {LEAST_PERCENT} %"
+    return f"{value:.3g} %" if value >= LEAST_PERCENT or value == 0 else f"< {LEAST_PERCENT} %"
 
 
 def share(value: float | None) -> str:

@@ -29,7 +29,9 @@ class StageLayers:
 
     @property
     def best_probe(self) -> str | None:
-        known = [(score, name) for score, name in zip(self.probes, self.channels, strict=True) if score]
+        known = [
+            (score, name) for score, name in zip(self.probes, self.channels, strict=True) if score is not None
+        ]
         return max(known)[1] if known else None
 
 

@@ -1,8 +1,9 @@
 """Sections → study.html, which needs nothing beside it; tables and figures as files of their own."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -86,5 +87,5 @@ def command_of(config: StudiesConfig) -> str:
         "--keep-stores": None if config.keep_stores else "no",
         "--out": config.out,
     }
-    words = [f"{option} {value}" for option, value in said.items() if value not in (None, "")]
-    return " ".join(["bv-search study", *words])
+    words = [(option, str(value)) for option, value in said.items() if value not in (None, "")]
+    return shlex.join(["bv-search", "study", *chain.from_iterable(words)])

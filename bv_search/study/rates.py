@@ -10,7 +10,7 @@ import pyarrow as pa
 import torch
 
 from bv_search.command import AUTO, Progress
-from bv_search.encoder.checkpoint import find_device, load_encoder, load_untrained
+from bv_search.encoder.checkpoint import Checkpoint, find_device, load_encoder, load_untrained
 from bv_search.encoder.encoder import Encoder
 from bv_search.encoder.location import locate_encoder
 from bv_search.encoder.training import EncoderTraining, TrainingSettings
@@ -82,14 +82,17 @@ def measure(config: StudiesConfig, progress: Progress) -> MachineRates:
     sample = _windows(task, rows[Role.TRAIN], encoder)
     per_row = sample.num_rows / min(SAMPLE, len(rows[Role.TRAIN]))
     one_token = not task.per_token
-    layers = encoder.layers + (1 if one_token and encoder.has_pooler else 0)
+    checkpoint = load_untrained(location, task, seed=0)
+    # a stage has the pooler of its task, an encoder as it comes may have none
+    has_pooler = getattr(checkpoint.model.base_model, "pooler", None) is not None
+    layers = encoder.layers + (1 if one_token and has_pooler else 0)
     precision = choose_precision(AUTO, encoder.device).precision
     with _on_one_core():
         encode = rate_of(encoder, sample, precision)
     return MachineRates(
         windows={role: len(of_role) * per_row for role, of_role in rows.items()},
         tokens=sum(sample["length"].to_pylist()) / sample.num_rows,
-        finetune=_finetune_rate(config, task, sample),
+        finetune=_finetune_rate(config, checkpoint, task, sample),
         encode=encode,
         cores=len(os.sched_getaffinity(0)),
         shape=HeadShape(
@@ -110,12 +113,11 @@ def _windows(task: Task, rows: Sequence[Row], encoder: Encoder) -> pa.Table:
     return task.windows(rows[:: max(1, len(rows) // SAMPLE)][:SAMPLE], encoder.tokenizer)
 
 
-def _finetune_rate(config: StudiesConfig, task: Task, sample: pa.Table) -> float:
+def _finetune_rate(config: StudiesConfig, checkpoint: Checkpoint, task: Task, sample: pa.Table) -> float:
     """Windows a second."""
     settings = config.finetuning()
     device = find_device(settings.device)
     precision = choose_precision(AUTO, device, among=(BFLOAT16,)).precision
-    checkpoint = load_untrained(locate_encoder(config.encoder), task, seed=0)
     checkpoint.model.to(device)
     training = TrainingSettings(batch=settings.batch, precision=precision)
     met, spent = time_steps(EncoderTraining(checkpoint.model, task, sample, training))

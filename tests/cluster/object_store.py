@@ -22,7 +22,7 @@ def with_breaks(application: Callable[[Any, Answer], Iterable[bytes]], flag: Pat
         start_response(
             "503 Slow Down", [("Content-Type", "application/xml"), ("Content-Length", str(len(BUSY)))]
         )
-        return [BUSY]
+        return [] if environment["REQUEST_METHOD"] == "HEAD" else [BUSY]
 
     return answer
 

@@ -36,8 +36,8 @@ def test_members_come_with_their_weights_and_the_encoder_without_a_trial() -> No
     [
         ({"method": "median"}, "method"),
         ({"members": []}, "members; expected a member or more"),
-        ({"members": [{**MEMBER, "weight": 0}]}, "members"),
-        ({"members": [{**MEMBER, "weight": -1.0}]}, "members"),
+        ({"members": [{**MEMBER, "weight": 0}]}, r"members\[0\].weight"),
+        ({"members": [{**MEMBER, "weight": -1.0}]}, r"members\[0\].weight"),
         ({"members": [{**MEMBER, "trial": "../other"}]}, "members"),
         ({"members": [{**MEMBER, "name": ""}]}, "members"),
         ({"heads": -1}, "heads"),

@@ -14,6 +14,7 @@ def found(**changes: object) -> StageLayers:
 def test_the_best_layer_is_that_of_the_best_probe() -> None:
     assert found().best_probe == "layer 1"
     assert found(probes=(0.2, None)).best_probe == "embeddings"
+    assert found(probes=(-0.2, 0.0)).best_probe == "layer 1"
     assert found(probes=(None, None)).best_probe is None
 
 

@@ -1,5 +1,6 @@
 """The page of studies, and its tables and figures as files of their own."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from bv_search.study.config import StudiesConfig
@@ -45,3 +46,4 @@ def test_the_command_goes_on_with_the_same_studies() -> None:
         "bv-search study --task mrpc --encoder bert --stages 0.3,1 --fractions 0.5,1 --seeds 2 --cap 1 "
         "--keep-stores no --out out"
     )
+    assert "--data 'my data'" in command_of(replace(config, data="my data"))
