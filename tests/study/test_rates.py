@@ -26,7 +26,9 @@ def test_windows_are_counted_by_role(rates: MachineRates) -> None:
 
 def test_sizes_are_those_of_encoder_and_task(rates: MachineRates, tiny_encoder: Path) -> None:
     assert (rates.one_token, rates.stored_tokens) == (True, 1.0)
-    assert (rates.shape.layers, rates.shape.width) == (4, 32), "two layers, embeddings and the pooler of a stage"
+    assert (rates.shape.layers, rates.shape.width) == (4, 32), (
+        "two layers, embeddings and the pooler of a stage"
+    )
     assert rates.token_bytes == 4 * 32 * 2
     assert rates.encoder_bytes == sum(path.stat().st_size for path in tiny_encoder.iterdir())
     assert min(rates.finetune, rates.encode) > 0

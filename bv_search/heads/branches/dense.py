@@ -37,11 +37,59 @@ class Dense(Protocol):
         """Such a gradient of each head, (A, C)."""
 
 
+FEW_OUTPUTS = 8
+"""Of a head; of more than these, a product for each head is faster than what all of them share."""
+
+
 def dense_of(dense_AC: Sequence[Tensor]) -> Dense:
     """As their device is fastest with them."""
     first_AC = dense_AC[0]
+    if first_AC.shape[1] > FEW_OUTPUTS:
+        return DenseApart(dense_AC)
     on_cpu = first_AC.device.type == "cpu" and first_AC.dtype == torch.float32
     return CompiledDense(dense_AC) if on_cpu else TorchDense(dense_AC)
+
+
+class DenseApart:
+    """A product for each head."""
+
+    def __init__(self, dense_AC: Sequence[Tensor]) -> None:
+        self.sizes = [len(each_AC) for each_AC in dense_AC]
+        self._dense_AC = dense_AC
+        self._outputs = dense_AC[0].shape[1]
+
+    def read_out(self, before_RN: Tensor, masks_RA: Masks, out_RX: Tensor) -> None:
+        features_RA, outs_RC = self._features(before_RN, masks_RA), self._of_outputs(out_RX)
+        for each_RA, dense_AC, out_RC in zip(features_RA, self._dense_AC, outs_RC, strict=True):
+            out_RC.add_(product(each_RA, dense_AC.t()))
+
+    def learn(
+        self, before_RN: Tensor, masks_RA: Masks, grad_RX: Tensor, *, bias_N: Tensor, dense: Tensor
+    ) -> Tensor:
+        features_RA, sums_AC = self._features(before_RN, masks_RA), self.of_heads(dense)
+        grads_RC = [grad_RC.contiguous() for grad_RC in self._of_outputs(grad_RX)]
+        for each_RA, grad_RC, sum_AC in zip(features_RA, grads_RC, sums_AC, strict=True):
+            sum_AC.add_(gradient(each_RA, grad_RC))
+        pairs = zip(grads_RC, self._dense_AC, strict=True)
+        grads_RA = [product(grad_RC, dense_AC) for grad_RC, dense_AC in pairs]
+        grad_RN = torch.ops.aten.gelu_backward(_joined(grads_RA, masks_RA), before_RN)
+        bias_N += grad_RN.sum(dim=0)
+        return cast("Tensor", grad_RN)
+
+    def zero(self) -> Tensor:
+        """Below each other."""
+        first_AC = self._dense_AC[0]
+        return first_AC.new_zeros(sum(self.sizes), self._outputs)
+
+    def of_heads(self, dense: Tensor) -> list[Tensor]:
+        return list(torch.split(dense, self.sizes))
+
+    def _features(self, before_RN: Tensor, masks_RA: Masks) -> list[Tensor]:
+        parts = zip(torch.split(before_RN, self.sizes, dim=1), masks_RA, strict=True)
+        return [_masked(functional.gelu(before_RA), mask_RA) for before_RA, mask_RA in parts]
+
+    def _of_outputs(self, each_RX: Tensor) -> Sequence[Tensor]:
+        return torch.split(each_RX, self._outputs, dim=1)
 
 
 class TorchDense:
@@ -87,8 +135,16 @@ class TorchDense:
     def _masked(self, features_RN: Tensor, masks_RA: Masks) -> Tensor:
         if all(mask is None for mask in masks_RA):
             return features_RN
-        parts = zip(torch.split(features_RN, self.sizes, dim=1), masks_RA, strict=True)
-        return torch.cat([part if mask is None else part * mask for part, mask in parts], dim=1)
+        return _joined(torch.split(features_RN, self.sizes, dim=1), masks_RA)
+
+
+def _masked(features_RA: Tensor, mask_RA: Tensor | None) -> Tensor:
+    return features_RA if mask_RA is None else features_RA * mask_RA
+
+
+def _joined(parts_RA: Sequence[Tensor], masks_RA: Masks) -> Tensor:
+    """What the masks leave of each, side by side."""
+    return torch.cat([_masked(*each) for each in zip(parts_RA, masks_RA, strict=True)], dim=1)
 
 
 def _one_by_one(x_RX: Tensor, columns: list[int], blocks_XY: Sequence[Tensor]) -> Tensor:

@@ -15,6 +15,7 @@ from torch.autograd.function import once_differentiable
 
 from bv_search.cpu.kept import STORED, CompiledKept
 from bv_search.heads.branches.dropout import Dropout
+from bv_search.heads.branches.product import gradient, product
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,13 +50,18 @@ def lay_out(hidden_LTH: Tensor) -> tuple[Tensor, list[tuple[int, int]]]:
     return hidden_LTH.contiguous(), [(layer, 0) for layer in range(layers)]
 
 
+FEW_OUTPUTS = 16
+"""Of a reading; for more than these a mask and a product are faster than one loop."""
+
+
 class _ReadKept(torch.autograd.Function):
     """x_MTX, readings, the step, then the dense layer of each reading → out_KTC."""
 
     @staticmethod
     def forward(ctx: Any, x_MTX: Tensor, readings: Sequence[Reading], step: int, *denses: Tensor) -> Tensor:
         work: CompiledKept | _OneByOne
-        if x_MTX.device.type == "cpu" and x_MTX.dtype in STORED:
+        are_few = denses[0].shape[1] <= FEW_OUTPUTS
+        if are_few and x_MTX.device.type == "cpu" and x_MTX.dtype in STORED:
             drawings = [reading.dropout.drawing(step, reading.part) for reading in readings]
             work = CompiledKept(denses, [(each.input, each.start) for each in readings], drawings)
         else:
@@ -81,16 +87,16 @@ class _OneByOne:
 
     def read(self, x_MTX: Tensor) -> Tensor:
         pairs = zip(self._readings, self._denses, strict=True)
-        return torch.stack([self._kept(x_MTX, reading) @ dense_FC for reading, dense_FC in pairs])
+        return torch.stack([product(self._kept(x_MTX, reading), dense_FC.t()) for reading, dense_FC in pairs])
 
     def learn(self, x_MTX: Tensor, grad_KTC: Tensor) -> list[Tensor]:
         pairs = zip(self._readings, grad_KTC, strict=True)
-        return [self._kept(x_MTX, reading).t() @ grad_TC for reading, grad_TC in pairs]
+        return [gradient(self._kept(x_MTX, reading), grad_TC) for reading, grad_TC in pairs]
 
     def pass_on(self, x_MTX: Tensor, grad_KTC: Tensor) -> Tensor:
         grad_MTX = torch.zeros_like(x_MTX)
         for reading, dense_FC, grad_TC in zip(self._readings, self._denses, grad_KTC, strict=True):
-            grad_TF = grad_TC @ dense_FC.t()
+            grad_TF = product(grad_TC, dense_FC)
             _features(grad_MTX, reading).add_(self._dropped(grad_TF, reading))
         return grad_MTX
 

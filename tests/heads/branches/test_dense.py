@@ -8,8 +8,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from bv_search.cpu.dense import CompiledDense
-from bv_search.heads.branches.dense import Dense, TorchDense
+from bv_search.heads.branches.dense import FEW_OUTPUTS, Dense, DenseApart, TorchDense, dense_of
 
+KINDS = [CompiledDense, TorchDense, DenseApart]
 ROWS, SIZES, OUTPUTS = 37, [5, 16, 1, 20], 3
 FEATURES = sum(SIZES)
 LOST = slice(5, 21)  # the features of the second head
@@ -44,7 +45,7 @@ def found_by(dense: Dense, before_RN: Tensor, masks_RA: list[Tensor | None], pie
     return {"out": out_RX, "before": torch.cat(grads), "bias": bias_N, "dense": dense.of_heads(gradient)}
 
 
-@pytest.mark.parametrize("kind", [CompiledDense, TorchDense])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("masks", [[None] * len(SIZES), some_masks()], ids=["all features", "dropout"])
 def test_it_is_what_autograd_says(kind: Callable[[list[Tensor]], Dense], masks: list[Tensor | None]) -> None:
     before_RN = some(ROWS, FEATURES).requires_grad_()
@@ -67,7 +68,7 @@ def test_it_is_what_autograd_says(kind: Callable[[list[Tensor]], Dense], masks: 
     torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("kind", [CompiledDense, TorchDense])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), float("-inf")])
 def test_what_is_no_number_stays_with_its_head(kind: Callable[[list[Tensor]], Dense], value: float) -> None:
     sound, broken = some(ROWS, FEATURES), some(ROWS, FEATURES)
@@ -81,3 +82,9 @@ def test_what_is_no_number_stays_with_its_head(kind: Callable[[list[Tensor]], De
         each["out"][:, OUTPUTS : 2 * OUTPUTS] = 0.0  # type: ignore[call-overload]
         each["dense"][1] = torch.zeros(1)
     torch.testing.assert_close(found, expected)
+
+
+def test_heads_of_many_outputs_have_a_product_each() -> None:
+    few, many = ([some(4, outputs)] * 2 for outputs in (FEW_OUTPUTS, FEW_OUTPUTS + 1))
+    assert isinstance(dense_of(few), CompiledDense)
+    assert isinstance(dense_of(many), DenseApart)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from bv_search.heads.branches.dropout import Dropout
-from bv_search.heads.branches.kept import Reading, lay_out, read_kept
+from bv_search.heads.branches.kept import FEW_OUTPUTS, Reading, lay_out, read_kept
 
 ROWS, STEP = 20, 7
 
@@ -44,11 +44,16 @@ def by_hand(x_MTX: Tensor, readings: Sequence[Reading], denses: Sequence[Tensor]
 @pytest.mark.parametrize("width", [1, 12, 33])
 @pytest.mark.parametrize("laid_out", LAID_OUT)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])  # compiled, and not
-def test_each_reads_what_is_left_of_its_own(width: int, laid_out: str, dtype: torch.dtype) -> None:
+@pytest.mark.parametrize("outputs", [3, FEW_OUTPUTS + 1])  # so are few, and many not
+def test_each_reads_what_is_left_of_its_own(
+    width: int, laid_out: str, dtype: torch.dtype, outputs: int
+) -> None:
     x_MTX = LAID_OUT[laid_out](some(2, ROWS, width + 3).to(dtype)).detach().requires_grad_()
-    denses = [some(size, 3, seed=size).to(dtype).requires_grad_() for size in (width, width + 1, width, 1)]
+    denses = [
+        some(size, outputs, seed=size).to(dtype).requires_grad_() for size in (width, width + 1, width, 1)
+    ]
     readings = some_readings(denses)
-    grad_KTC = some(len(denses), ROWS, 3).to(dtype)
+    grad_KTC = some(len(denses), ROWS, outputs).to(dtype)
     grad_KTC[1, 4] = 0.0
     expected, found = (
         torch.stack(read) for read in (by_hand(x_MTX, readings, denses), read_kept(x_MTX, readings, STEP))
@@ -63,9 +68,10 @@ def test_each_reads_what_is_left_of_its_own(width: int, laid_out: str, dtype: to
         torch.testing.assert_close(one, other)
 
 
-def test_sixteen_bits_are_read_as_the_numbers_that_they_are() -> None:
+@pytest.mark.parametrize("outputs", [3, FEW_OUTPUTS + 1])
+def test_sixteen_bits_are_read_as_the_numbers_that_they_are(outputs: int) -> None:
     x_MTX = some(2, ROWS, 15).bfloat16()
-    denses = [some(size, 3, seed=size) for size in (12, 13, 12, 1)]
+    denses = [some(size, outputs, seed=size) for size in (12, 13, 12, 1)]
     narrow, wide = (read_kept(x, some_readings(denses), STEP) for x in (x_MTX, x_MTX.float()))
     assert all(map(torch.equal, narrow, wide))
 
