@@ -14,11 +14,12 @@ from types import UnionType
 from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from bv_search.errors import UnknownName
+from bv_search.files import home_path
 from bv_search.words import duration, integer, number, score, size, spell_size
 
 Config = TypeVar("Config")
 
-READERS: dict[Any, Callable[[str], Any]] = {str: str, int: integer, float: number, Path: Path}
+READERS: dict[Any, Callable[[str], Any]] = {str: str, int: integer, float: number, Path: home_path}
 """By a field's type, where its option has no reader of its own."""
 
 METAVARS: dict[Any, str] = {

@@ -23,6 +23,7 @@ from bv_search.api.options import (
     StudyOptions,
     TuneOptions,
 )
+from bv_search.files import home_path
 
 if TYPE_CHECKING:
     from bv_search.api.run import AnsweringRun
@@ -91,7 +92,7 @@ def finetune(
         task=str(task),
         encoder=str(encoder),
         fractions=fractions,
-        out=Path(out) if out is not None else Path("stages") / Path(task).stem,
+        out=home_path(out) if out is not None else Path("stages") / Path(task).stem,
         data=_text(data),
         **_spelt(options, "heads"),
     )
@@ -281,7 +282,7 @@ def pipeline(
     from bv_search.pipeline.config import PipelineConfig
 
     config = PipelineConfig(
-        task=str(task), encoder=str(encoder), data=_text(data), out=Path(out), **_spelt(options)
+        task=str(task), encoder=str(encoder), data=_text(data), out=home_path(out), **_spelt(options)
     )
     with listening(progress) as heard:
         return _opened(whole.run(config, heard).run.path)
@@ -330,7 +331,7 @@ def _studies_config(
     named = _spelt(options)
     if isinstance(named.get("heads"), Path):
         named["heads"] = str(named["heads"])
-    return StudiesConfig(task=str(task), encoder=str(encoder), data=_text(data), out=Path(out), **named)
+    return StudiesConfig(task=str(task), encoder=str(encoder), data=_text(data), out=home_path(out), **named)
 
 
 def demo(*, progress: Listener = True, **options: Unpack[TuneOptions]) -> "AnsweringRun":
@@ -346,7 +347,7 @@ def doctor(runs: Place | None = None) -> "Diagnosis":
     """What this machine offers, and what the verbs will choose on it."""
     from bv_search.doctor.diagnosis import diagnose
 
-    return diagnose() if runs is None else diagnose(Path(runs))
+    return diagnose() if runs is None else diagnose(home_path(runs))
 
 
 def _tune_config(store: str, options: Mapping[str, Any]) -> "TuneConfig":
@@ -356,7 +357,7 @@ def _tune_config(store: str, options: Mapping[str, Any]) -> "TuneConfig":
     if "warm_start" in named:
         named["warm_start"] = tuple(Path(_path_of(run)) for run in named["warm_start"])
     if "runs" in named:
-        named["runs"] = Path(named["runs"])
+        named["runs"] = home_path(named["runs"])
     return TuneConfig(store=store, **named)
 
 
@@ -373,7 +374,9 @@ def _opened(path: Path) -> "AnsweringRun":
 
 
 def _path_of(thing: "Store | Run | Place") -> str:
-    return str(thing) if isinstance(thing, str | Path) else str(thing.path)
+    if not isinstance(thing, str | Path):
+        return str(thing.path)
+    return str(thing) if "://" in str(thing) else str(home_path(thing))
 
 
 def _paths_of(runs: "Run | Place | Iterable[Run | Place]") -> tuple[str, ...]:

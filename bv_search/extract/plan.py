@@ -53,6 +53,8 @@ class DataFacts:
 
 
 def survey_data(inputs: ExtractInputs) -> DataFacts:
+    _load.cache_clear()  # of an earlier extraction of this process
+    _tokenizer.cache_clear()
     dataset = _dataset(inputs)
     splits = (SplitFacts(name=each.name, role=str(each.role), rows=len(each.rows)) for each in dataset.splits)
     return DataFacts(digest=dataset.digest, splits=tuple(splits), doubts=dataset.doubts)
@@ -60,6 +62,22 @@ def survey_data(inputs: ExtractInputs) -> DataFacts:
 
 def _dataset(inputs: ExtractInputs) -> Dataset:
     return _load(json.dumps(inputs.task, sort_keys=True), inputs.data)
+
+
+def _same_dataset(job: ExtractJob) -> Dataset:
+    """As it was surveyed. This process may have read it for an earlier extraction."""
+    if (dataset := _dataset(job.inputs)).digest != job.settings.data:
+        _load.cache_clear()
+        dataset = _dataset(job.inputs)
+    if dataset.digest != job.settings.data:
+        raise DataError(
+            "has changed since the extraction began",
+            where=job.inputs.data,
+            expected=f"digest {job.settings.data}",
+            found=dataset.digest,
+            do="restore it, or extract it anew into another folder",
+        )
+    return dataset
 
 
 @lru_cache(maxsize=1)
@@ -75,7 +93,7 @@ def _tokenizer(encoder: str) -> Any:
 
 def tokenise(job: ExtractJob, shard: Shard) -> Shard:
     """Write the windows of a shard of rows."""
-    dataset = _dataset(job.inputs)
+    dataset = _same_dataset(job)
     rows = dataset.split(shard.split).rows[shard.start : shard.stop]
     windows = job.task.windows(rows, _tokenizer(job.inputs.encoder))
     job.folder.write(shard.file, table_bytes(windows))

@@ -119,7 +119,9 @@ def answer_rows(
 
 def rows_of_texts(task: Task, texts: Sequence[str | tuple[str, str]]) -> list[Row]:
     """Rows of texts at hand; each must have as many as a row of the task."""
-    pairs = [(text,) if isinstance(text, str) else tuple(text) for text in texts]
+    if isinstance(texts, str):
+        raise DataError("is one text", where="texts", expected="a list of texts", found=texts)
+    pairs = [tuple(text) if isinstance(text, tuple | list) else (text,) for text in texts]
     wanted = len(task.layout.columns[-1].texts)
     for number, pair in enumerate(pairs):
         if len(pair) != wanted or not all(isinstance(text, str) for text in pair):

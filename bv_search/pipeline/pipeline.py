@@ -8,6 +8,7 @@ from typing import Any
 
 from bv_search.cluster import ray_session
 from bv_search.command import Progress
+from bv_search.errors import OutputError
 from bv_search.extract import extraction
 from bv_search.files import check_makeable
 from bv_search.finetune import finetuning
@@ -50,6 +51,7 @@ def run(config: PipelineConfig, progress: Progress) -> Done:
     check_names(search_config)
     load_space(search_config)  # a misspelt space is no matter for the third step
     check_makeable(config.out)
+    _refuse_foreign(config.out / MODEL)
     with ExitStack() as stack:
         if not (config.out / STORE / MANIFEST).is_file():
             stack.enter_context(ray_session())  # one for all steps; where all is done, none
@@ -82,8 +84,20 @@ def _save(run: Run, folder: Path) -> Path:
     model = model_of_run(run)
     if is_model(folder) and _same(Model.from_pretrained(folder), model):
         return folder
+    _refuse_foreign(folder)
     shutil.rmtree(folder, ignore_errors=True)
     return model.save_pretrained(folder, bundle=True)
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Only a model gives way to a model."""
+    if folder.exists() and not is_model(folder):
+        raise OutputError(
+            "is not a model of bv_search",
+            where=folder,
+            expected="a model, or nothing",
+            do="choose another --out, or move it away",
+        )
 
 
 def _same(saved: Model, model: Model) -> bool:

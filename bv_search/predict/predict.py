@@ -62,7 +62,7 @@ def run(config: PredictConfig, progress: Progress) -> PredictResult:
 
 
 def _tell_of_later_heads(config: PredictConfig, progress: Progress) -> None:
-    by_ensemble = config.member in {None, ENSEMBLE} and is_run(Path(config.place))
+    by_ensemble = config.member in {None, ENSEMBLE} and is_run(home_path(config.place))
     if by_ensemble and (sentence := Run.open(config.place).unconsidered()) is not None:
         progress.say(sentence)
 
@@ -74,7 +74,7 @@ def default_out(config: PredictConfig, model: Model) -> Path:
         real_path(home_path(named)).name if named else "own-report"
     )  # whole: of mrpc-0.3 the stem is mrpc-0
     name = f"{model.name.replace('/', '-')}-{source}{model.task.suffix}"
-    return Path(config.place) / "predictions" / name
+    return home_path(config.place) / "predictions" / name
 
 
 def _answer(config: PredictConfig, model: Model, other: Store | None, progress: Progress) -> Answers:
@@ -114,9 +114,9 @@ def rows_of(task: Task, place: Path) -> tuple[Row, ...]:
 
 
 def _own_store(config: PredictConfig, model: Model) -> Store:
-    if is_run(Path(config.place)):
+    if is_run(home_path(config.place)):
         return open_store(Run.open(config.place))
-    place = None if model.store is None else find_near(model.store, Path(config.place), sign=MANIFEST)
+    place = None if model.store is None else find_near(model.store, home_path(config.place), sign=MANIFEST)
     if place is None:
         raise StoreError(
             "the store that the model was made on is not there",

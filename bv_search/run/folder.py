@@ -18,6 +18,7 @@ from bv_search.files import (
     decode_at,
     digest_file,
     folder_being_made,
+    home_path,
     read_signed,
     write_signed,
     write_text,
@@ -72,7 +73,7 @@ class Run:
 
     @classmethod
     def open(cls, path: str | Path) -> Self:
-        path = Path(path)
+        path = home_path(path)
         if not path.is_dir():
             raise RunError("does not exist", where=path, expected="the folder of a run")
         if not (path / JOURNAL).is_file():

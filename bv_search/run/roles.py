@@ -85,13 +85,18 @@ def check_data(store: Store, data: str | None) -> Dataset | None:
     """Read it; refuse data that the store was not made of. None asks nothing."""
     if data is None:
         return None
+    return dataset_of(store, data)
+
+
+def dataset_of(store: Store, data: str | None) -> Dataset:
+    """What the store was made of; None is the Hub's."""
     dataset = load_dataset(store.task, data)
     if (found := dataset.digest) != store.manifest.data:
         raise StoreError(
             "was made of other data",
             where=store.path,
             expected=f"digest {store.manifest.data}",
-            found=f"{found} in {data}",
+            found=f"{found} in {data or 'the data set of the Hub'}",
             do="leave --data away, or give the data that the store was made of",
         )
     return dataset

@@ -25,7 +25,7 @@ from bv_search.tasks.classification import ClassificationTask, RegressionTask
 from bv_search.tasks.cut import cut_rows
 from bv_search.tasks.layout import ColumnNames, Layout
 from bv_search.tasks.own import LONGEST, SHORTEST
-from bv_search.tasks.registry import find_task
+from bv_search.tasks.registry import find_task, task_from_json
 from bv_search.tasks.row import Role, Row, text_key
 from bv_search.tasks.task import Task
 from bv_search.tasks.window import WindowRows
@@ -62,6 +62,7 @@ def write_arrays(place: str | Path, hidden: Hidden, labels: Labels, **options: U
         if options.get("task") is None:
             longest = max(states.tokens(number) for number in range(len(states)))
             task = replace(task, max_length=max(SHORTEST, longest))
+        task_from_json(task.to_json())  # whoever reads the store finds it sound
         one_token = all(states.tokens(number) == 1 for number in range(len(states)))
         splits = {}
         for role in Role:
@@ -191,7 +192,12 @@ def _task_of_labels(labels: Labels, name: str) -> Task:
     fields: dict[str, Any] = {"name": name, "max_length": LONGEST, "layout": LAYOUT}
     if np.asarray(labels).dtype.kind == "f":
         return RegressionTask(**fields, metric="pearson_spearman", metrics=("pearson", "spearman"))
-    names = tuple(str(each) for each in sorted(set(np.asarray(labels).tolist())))
+    found = set(np.asarray(labels).tolist())
+    if len(kinds := {type(each).__name__ for each in found}) > 1:
+        raise DataError(
+            "labels are of several types", expected="names, or numbers", found=", ".join(sorted(kinds))
+        )
+    names = tuple(str(each) for each in sorted(found))
     if len(names) < 2:
         raise DataError("labels name no classes", expected="two or more", found=", ".join(names) or "none")
     others = ("f1",) if len(names) == 2 else ("macro_f1",)

@@ -10,6 +10,7 @@ from bv_search.encoder.stage import stage_name
 from bv_search.model.combine import Method, combine
 from bv_search.model.standings import Standing
 from bv_search.report.spans import SpanFacts, facts_of
+from bv_search.run.roles import dataset_of
 from bv_search.study.entry import best_entry
 from bv_search.study.figures import errors_figure
 from bv_search.study.folder import StudyFolder
@@ -17,7 +18,6 @@ from bv_search.study.judged import Judged
 from bv_search.study.section import DisputedRow, Section
 from bv_search.study.table import Cell, Form, StudyTable, TableColumn, after
 from bv_search.tasks.classification import ClassificationTask
-from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.row import Role, Row
 from bv_search.tasks.squad_score import EXACT, HAS_ANSWER
@@ -103,7 +103,8 @@ def study_errors(made: StudyFolder) -> Section:
 
 
 def _report_rows(made: StudyFolder) -> Iterator[Row]:
-    for split in load_dataset(made.task, made.config.data).splits:
+    store = next(iter(made.stores.values()))
+    for split in dataset_of(store, made.config.data).splits:
         if split.role == Role.REPORT:
             yield from split.rows
 

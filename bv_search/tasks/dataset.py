@@ -1,8 +1,10 @@
 """Data sets: the splits of a task with their roles, from the Hub or from local files."""
 
+import re
 from pathlib import Path
 
 from bv_search.errors import DataError
+from bv_search.files import home_path
 from bv_search.tasks.cut import cut_rows, doubt_of_cut
 from bv_search.tasks.files import READERS
 from bv_search.tasks.hub import read_hub
@@ -20,14 +22,14 @@ def load_dataset(task: Task, data: str | None = None, *, seed: int = 0) -> Datas
     seeded slice of the official training rows is `select`; the rest is `train`. Where there are no
     evaluation rows, they are cut off the training rows first.
     """
-    found = read_hub(task) if data is None else _read_local(task, Path(data))
+    found = read_hub(task) if data is None else _read_local(task, home_path(data))
     where = task.layout.hub if data is None else data
     train = found.pop("train")
-    doubts = []
+    doubts: list[str | None] = []
     if not found:
         _require_groups(train, 3, where)
         train, found["dev"] = cut_rows(train, seed=seed, salt="dev")
-        doubts.append(_doubt("dev", train, found["dev"]))
+        doubts += [_doubt_of_files(data), _doubt("dev", train, found["dev"])]
     _require_groups(train, 2, where)
     train, select = cut_rows(train, seed=seed, salt="select")
     doubts.append(_doubt("select", train, select))
@@ -44,7 +46,7 @@ def load_dataset(task: Task, data: str | None = None, *, seed: int = 0) -> Datas
 
 def read_rows(task: Task, path: str | Path) -> tuple[Row, ...]:
     """The rows of a single file; those that nobody has labelled come without a label."""
-    path = Path(path)
+    path = home_path(path)
     return read_file(task, path, prefix=_split_name(path), labels=False)
 
 
@@ -79,11 +81,7 @@ def _files(folder: Path, split: str) -> list[Path]:
     What is of a file is not the file: beside MRPC's dev.tsv lies a dev_ids.tsv.
     """
     names = (split, split.replace("dev", OTHER_NAMES["dev"]))
-    files = [
-        path
-        for path in sorted(folder.iterdir())
-        if path.suffix.lower() in READERS and path.name.startswith(names) and path.is_file()
-    ]
+    files = [path for path in _data_files(folder) if re.match(rf"({'|'.join(names)})[._-]", path.name)]
     if any(path.stem in names for path in files):
         files = [path for path in files if not path.name.startswith(tuple(f"{name}_" for name in names))]
     if len(files) > 1 and not all("-of-" in path.name for path in files):
@@ -93,7 +91,36 @@ def _files(folder: Path, split: str) -> list[Path]:
             found=", ".join(path.name for path in files),
             do="keep one of them, or give a folder with one",
         )
+    _require_shards(files)
     return files
+
+
+def _data_files(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.iterdir()) if path.suffix.lower() in READERS and path.is_file()]
+
+
+def _require_shards(files: list[Path]) -> None:
+    """All that their names speak of."""
+    if files and (said := re.search(r"-of-0*(\d+)", files[0].name)) and int(said[1]) != len(files):
+        raise DataError(
+            "lacks shards",
+            where=files[0].parent,
+            expected=f"{said[1]} like {files[0].name}",
+            found=str(len(files)),
+        )
+
+
+def _doubt_of_files(data: str | None) -> str | None:
+    """What may have been meant for evaluation, where nothing has the name for it."""
+    if data is None or not (folder := home_path(data)).is_dir():
+        return None
+    others = [path.name for path in _data_files(folder) if not path.name.startswith("train")]
+    if not others:
+        return None
+    return (
+        f"{', '.join(others[:3])}: not read, since evaluation rows are looked for in dev* and validation*; "
+        "they were cut from the training rows"
+    )
 
 
 def _read_files(task: Task, files: list[Path], split: str) -> tuple[Row, ...]:

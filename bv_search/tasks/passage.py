@@ -126,9 +126,18 @@ def _tokenise_batch(texts: Sequence[str], tokenizer: Tokenizer) -> Iterator[Toke
         return_offsets_mapping=True,
         verbose=False,  # passages longer than a window are the normal case
     )
-    for ids, offsets in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
-        places = flatten(offsets).reshape(-1, 2)
-        yield Tokens(ids=np.array(ids, dtype=np.int32), starts=places[:, 0], ends=places[:, 1])
+    for text, ids, offsets in zip(texts, encoded["input_ids"], encoded["offset_mapping"], strict=True):
+        starts, ends = flatten(offsets).reshape(-1, 2).T
+        yield Tokens(ids=np.array(ids, dtype=np.int32), starts=_past_blanks(text, starts, ends), ends=ends)
+
+
+def _past_blanks(text: str, starts: Ints, ends: Ints) -> Ints:
+    """Some tokenizers count the blank before a word to it."""
+    is_blank = np.array([each.isspace() for each in text] + [False])
+    starts = starts.copy()
+    while (blank := is_blank[starts] & (starts < ends - 1)).any():
+        starts[blank] += 1
+    return starts
 
 
 def _template(tokenizer: Tokenizer) -> Template:

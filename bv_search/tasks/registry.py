@@ -1,10 +1,9 @@
 """Every task by its name: SQuAD 2.0 in two forms and the nine of GLUE."""
 
-from pathlib import Path
 from typing import Any
 
 from bv_search.errors import DataError, UnknownName
-from bv_search.files import decode_at
+from bv_search.files import decode_at, home_path
 from bv_search.tasks.classification import ClassificationTask, RegressionTask
 from bv_search.tasks.layout import SQUAD_COLUMNS, ColumnNames, Layout
 from bv_search.tasks.own import contradictions, read_own_task
@@ -126,7 +125,7 @@ def find_task(name: str) -> Task:
     if name in TASKS:
         return TASKS[name]
     if name.endswith((".yaml", ".yml")):
-        fields, kind = read_own_task(Path(name), taken=TASKS)
+        fields, kind = read_own_task(home_path(name), taken=TASKS)
         return KINDS[kind](**fields)
     raise UnknownName("task", name, TASKS, do="or give the path of a YAML file that defines your own")
 

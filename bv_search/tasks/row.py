@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 import xxhash
@@ -80,7 +81,7 @@ class Dataset:
     splits: tuple[Split, ...]
     doubts: tuple[str, ...] = ()  # what to know of the cuts before their scores are believed
 
-    @property
+    @cached_property
     def digest(self) -> str:
         state = xxhash.xxh3_128()
         for split in self.splits:

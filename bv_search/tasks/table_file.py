@@ -2,6 +2,7 @@
 
 import csv
 import io
+import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -42,7 +43,8 @@ def _tsv_records(path: Path, lines: list[str], layout: Layout, headed: bool) -> 
 
 
 def read_csv(path: Path, layout: Layout) -> Records:
-    reader = csv.reader(io.StringIO(read_text(path), newline=""))
+    csv.field_size_limit(sys.maxsize)
+    reader = csv.reader(io.StringIO(read_text(path), newline=""), strict=True)
     columns = tuple(_next_line(path, reader) or ())
     refuse_twice(path, columns)
     return Records(columns=columns, each=_csv_records(path, reader, columns))

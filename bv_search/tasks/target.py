@@ -1,6 +1,7 @@
 """Targets: what a record says is right, read strictly. None means that nobody has said."""
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,15 +22,29 @@ class TargetError(ValueError):
 def read_label(value: object, labels: Sequence[str]) -> float | None:
     """The number of a class, given by its name or, as official files do, by its number."""
     text = _plain(value)
-    if text in labels:
-        return float(labels.index(text))
+    named = next((number for number, label in enumerate(labels) if _means(text, label)), None)
+    if named is not None:
+        return float(named)
     if text in ("", "-1"):  # the Hub marks hidden labels so
         return None
-    numbered = not any(label.isdigit() for label in labels)  # else a number is a name, and not this one
+    numbered = not any(map(_is_number, labels))  # else a number is a name, and not this one
     if numbered and text.isascii() and text.isdigit() and int(text) < len(labels):
         return float(text)
     numbers = f" (or 0 to {len(labels) - 1})" if numbered else ""
     raise TargetError("a label is outside the task", f"one of {', '.join(labels)}{numbers}", value)
+
+
+def _means(text: str, label: str) -> bool:
+    """Truth and numbers are written in several ways."""
+    if text == label:
+        return True
+    if _is_number(text) and _is_number(label):
+        return float(text) == float(label)
+    return text.lower() == label.lower() in ("true", "false")
+
+
+def _is_number(text: str) -> bool:
+    return re.fullmatch(r"[+-]?[0-9]+([.][0-9]+)?", text) is not None
 
 
 def _plain(value: object) -> str:

@@ -16,7 +16,7 @@ from bv_search.store.store import Store
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.task import Placement
-from tests.extract.conftest import DEV_ROWS, TRAIN_ROWS, Extract
+from tests.extract.conftest import DEV_ROWS, TRAIN_ROWS, Extract, write_pairs
 
 
 def test_windows_stand_in_the_seeded_order_with_role_and_seen(extract: Extract, pairs: Path) -> None:
@@ -72,3 +72,12 @@ def test_a_plan_that_is_damaged_is_named_with_the_place() -> None:
     value["splits"]["train"]["blocks"][0]["windows"] = "many"
     with pytest.raises(StoreError, match=r"here: is damaged; .*splits\.train\.blocks\[0\]\.windows"):
         read_plan(value, "here")
+
+
+def test_data_that_were_changed_are_read_anew(config: Callable[..., ExtractConfig], tmp_path: Path) -> None:
+    write_pairs(tmp_path)
+    inputs = ExtractInputs(task=find_task("mrpc").to_json(), encoder=config().encoder, data=str(tmp_path))
+    before = survey_data(inputs)
+    train = tmp_path / "train.tsv"
+    train.write_text("".join(train.read_text().splitlines(keepends=True)[:-1]))
+    assert survey_data(inputs).digest != before.digest

@@ -7,13 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bv_search.errors import StoreError
+from bv_search.errors import DataError, StoreError
 from bv_search.heads.folder import read_config, read_weights_file, write_head
-from bv_search.model.answer import answer_rows, answer_store
+from bv_search.model.answer import answer_rows, answer_store, rows_of_texts
 from bv_search.model.combine import Method, combine
 from bv_search.model.loading import model_of_run, open_model
 from bv_search.model.model import Model
 from bv_search.run import read_predictions
+from bv_search.tasks import TASKS
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.row import Role
 from tests.model.small_run import Small
@@ -109,3 +110,10 @@ def test_members_with_copies_and_without_answer_together(small: Small, folded: S
     by_id = dict(zip(stored.index["id"].to_pylist(), stored.logits, strict=True))
     for window, logits in zip(live.index["id"].to_pylist(), live.logits, strict=True):
         np.testing.assert_allclose(np.exp(logits), np.exp(by_id[window]), atol=2e-3)
+
+
+def test_one_text_alone_is_not_a_list_of_texts() -> None:
+    with pytest.raises(DataError, match="texts: is one text; expected a list of texts"):
+        rows_of_texts(TASKS["sst2"], "a good film")
+    with pytest.raises(DataError, match="text 0: is no row of the task"):
+        rows_of_texts(TASKS["sst2"], [None])  # type: ignore[list-item]

@@ -119,6 +119,19 @@ def test_more_trials_go_on_to_another_ensemble(words: list[str], capsys: pytest.
     assert [member.name for member in saved.members] == [each["name"] for each in said["ensemble"]["members"]]
 
 
+def test_a_folder_of_the_users_does_not_give_way_to_the_model(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / MODEL / "config.json"
+    mine.parent.mkdir()
+    mine.write_text("{}")
+    status, _, complaint = ask([*words[:-1], str(tmp_path)], capsys)
+    assert status == 2
+    assert "is not a model of bv_search" in complaint
+    assert [path.name for path in tmp_path.iterdir()] == [MODEL]
+    assert mine.read_text() == "{}"
+
+
 def test_what_is_wrong_is_one_line_before_any_work(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

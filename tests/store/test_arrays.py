@@ -132,5 +132,10 @@ def test_labels_that_a_task_does_not_have_are_refused(tmp_path: Path) -> None:
         Store.from_arrays(tmp_path / "store", states(), [0] * 7 + [2] * 193, task="mrpc")
     with pytest.raises(DataError, match="labels name no classes"):
         Store.from_arrays(tmp_path / "store", states(), [1] * ROWS)
+    with pytest.raises(DataError, match="labels are of several types; expected names, or numbers"):
+        Store.from_arrays(tmp_path / "store", states(), [None, *labels()[1:]])
+    with pytest.raises(DataError, match="name"):
+        Store.from_arrays(tmp_path / "store", states(), labels(), name="my task")
+    assert not (tmp_path / "store").exists()
     with pytest.raises(UnknownName):
         Store.from_arrays(tmp_path / "store", states(), labels(), dtype="float32")

@@ -141,3 +141,18 @@ def test_too_few_passages_to_withhold_any(tmp_path: Path) -> None:
         "FILE: is too small to withhold rows for selection; "
         "expected at least 3 different passages or texts for training; found 1"
     )
+
+
+def test_a_name_that_only_begins_like_a_splits_is_another(tmp_path: Path) -> None:
+    write_parquet(tmp_path / "train.parquet", columns())
+    write_parquet(tmp_path / "devices.parquet", columns())
+    data = load_dataset(TASKS["sst2"], str(tmp_path))
+    assert sum(len(split.rows) for split in data.splits) == 40
+    assert any("devices.parquet: not read" in doubt for doubt in data.doubts)
+
+
+def test_shards_that_are_not_there_are_missed(tmp_path: Path) -> None:
+    write_parquet(tmp_path / "train-00000-of-00002.parquet", columns())
+    assert message("sst2", tmp_path, read=load_dataset) == (
+        "FILE: lacks shards; expected 2 like train-00000-of-00002.parquet; found 1"
+    )

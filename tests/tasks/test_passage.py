@@ -1,10 +1,12 @@
 """Windows put together here are the very ones that the tokenizer makes, only sooner."""
 
 import itertools
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
 import pytest
+from tokenizers import processors
 
 from bv_search.tasks.passage import cutter, tokenise
 
@@ -80,3 +82,13 @@ def test_windows_are_no_longer_than_the_encoder_reads(wordpiece: Any, monkeypatc
 
 def test_texts_are_tokenised_once(wordpiece: Any) -> None:
     assert list(tokenise(["b", "a", "b"], wordpiece)) == ["b", "a"]
+
+
+def test_the_blank_before_a_word_is_no_part_of_it(byte_pairs: Any) -> None:
+    untrimmed = deepcopy(byte_pairs)
+    untrimmed.backend_tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
+    text = "It is  Arkel."
+    tokens = tokenise([text], untrimmed)[text]
+    words = [text[start:end] for start, end in zip(tokens.starts, tokens.ends, strict=True)]
+    assert "".join(words).replace(" ", "") == "ItisArkel."
+    assert not any(word[0] == " " for word in words if word.strip())

@@ -99,3 +99,14 @@ def test_rows_that_qqp_itself_has_broken_are_skipped(write_tsv: WriteTsv) -> Non
     header = ("id", "qid1", "qid2", "question1", "question2", "is_duplicate")
     path = write_tsv("dev.tsv", header, (1, 2, 3, "why", "how", 1), (4, 5, "torn"), (6, 7, 8, "a", "b", 0))
     assert [row.text_a for row in read_rows(TASKS["qqp"], path)] == ["why", "a"]
+
+
+def test_a_quote_that_nothing_closes_swallows_no_rows(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", 'label,sentence\n1,a\n0,"begins\n1,c\n')
+    assert message("sst2", path).startswith("FILE line 4: is not CSV; found unexpected end of data")
+
+
+def test_a_text_of_a_csv_may_be_long(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", f"label,sentence\n1,{'word ' * 40_000}\n")
+    (row,) = read_rows(TASKS["sst2"], path)
+    assert len(row.text_a) >= 199_999

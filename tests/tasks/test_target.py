@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from bv_search.tasks import TASKS, Answer, read_rows
+from bv_search.tasks.target import TargetError, read_label
 from tests.tasks.data_files import WriteTsv, message, squad, write, write_csv, write_jsonl
 
 
@@ -79,3 +80,29 @@ def test_an_answer_a_character_or_two_off_its_place_is_put_right(tmp_path: Path,
     value = {"question": "Who?", "context": "It was Ada.", "answers": answers}
     (tmp_path / "a.jsonl").write_text(json.dumps(value), encoding="utf-8")
     assert read_rows(TASKS["squad2-span"], tmp_path / "a.jsonl")[0].answers == (Answer(text="Ada", start=7),)
+
+
+@pytest.mark.parametrize(
+    ("labels", "value", "expected"),
+    [
+        (("0.5", "1.0", "1.5", "2.0"), 2.0, 3),
+        (("0.5", "1.0", "1.5", "2.0"), "2", 3),
+        (("-1.0", "0.0", "1.0"), -1.0, 0),
+        (("2", "4"), "4", 1),
+        (("False", "True"), True, 1),
+        (("false", "true"), "True", 1),
+        (("bad", "good"), "1", 1),
+        (("bad", "good"), "-1", None),
+        (("bad", "good"), None, None),
+    ],
+)
+def test_a_label_is_found_however_its_number_or_truth_is_written(
+    labels: tuple[str, ...], value: object, expected: int | None
+) -> None:
+    assert read_label(value, labels) == expected
+
+
+@pytest.mark.parametrize("value", [3, "1", "3.0"])
+def test_a_number_that_is_no_name_of_a_class_is_no_number_of_one(value: object) -> None:
+    with pytest.raises(TargetError, match="a label is outside the task"):
+        read_label(value, ("0.5", "2.0", "2.5", "4"))
