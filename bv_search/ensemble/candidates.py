@@ -64,11 +64,7 @@ class Candidate:
 
 def open_runs(places: Sequence[str | Path]) -> list[Run]:
     """The runs, if they can be judged together: each once, one task, one store."""
-    runs = [Run.open(place) for place in places]
-    folders = [run.path.resolve() for run in runs]
-    for run in runs:
-        if folders.count(run.path.resolve()) > 1:
-            raise RunError("is named twice", where=run.path, do="name each run once")
+    runs = Run.open_each(places)
     first = runs[0]
     for run in runs[1:]:
         for what in ("task_name", "store_digest"):

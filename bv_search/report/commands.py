@@ -109,7 +109,8 @@ def _tune(facts: Facts) -> list[str]:
         "runs": place.parent,
     }
     warm = ["--warm-start", *told] if told else []
-    return ["tune", *_spelled(options), *warm]
+    ladder = [] if study.ladder else ["--no-ladder"]
+    return ["tune", *_spelled(options), *ladder, *warm]
 
 
 def _after(facts: Facts, data: str | None) -> Iterator[list[str]]:

@@ -58,7 +58,7 @@ def _effect(name: str, pairs: Sequence[tuple[Any, float]]) -> Effect | None:
     scores = np.array([score for _, score in pairs])
     total = float(((scores - scores.mean()) ** 2).sum())
     groups = {label: scores[[each == label for each in labels]] for label in sorted(set(labels))}
-    if len(groups) < 2 or total == 0.0:
+    if len(groups) < 2 or np.ptp(scores) == 0.0:
         return None
     between = sum(len(group) * (group.mean() - scores.mean()) ** 2 for group in groups.values())
     return Effect(

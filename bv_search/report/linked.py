@@ -34,7 +34,7 @@ class Column:
         known = self.known
         if any(isinstance(value, str | bool) for value in known):
             return "levels"
-        if self.bends and min(known) > 0 and max(known) >= BENT * min(known):
+        if self.bends and known and min(known) > 0 and max(known) >= BENT * min(known):
             return "log"
         return "linear"
 

@@ -66,7 +66,7 @@ def find_partings(facts: Facts, rows: Mapping[str, Row] | None) -> Partings | No
     reader = _Reader(facts, head, other, rows or {})
     if facts.task.kind is Kind.REGRESSION:
         lead = _error(other) - _error(head)
-        places = [np.argsort(way * lead, kind="stable")[:MOST] for way in (-1, 1)]
+        places = [_lowest(way * lead) for way in (-1, 1)]
         totals: list[int | None] = [None, None]
         word = "Much nearer by"
     else:
@@ -81,6 +81,12 @@ def find_partings(facts: Facts, rows: Mapping[str, Row] | None) -> Partings | No
             for model, total, some in zip((head, other), totals, places, strict=True)
         ],
     )
+
+
+def _lowest(values: np.ndarray) -> Places:
+    """Of those below zero."""
+    places = np.argsort(values, kind="stable")[:MOST]
+    return np.asarray(places[values[places] < 0])
 
 
 def _spread(places: Places) -> Places:

@@ -71,11 +71,8 @@ class ReportResult:
 
 def run(config: ReportConfig, progress: Progress) -> ReportResult:
     """All runs are looked at before anything is written."""
-    runs = [Run.open(place) for place in config.runs]
-    if len({one.path.resolve() for one in runs}) < len(runs):
-        raise RunError("is named twice", where=runs[0].path, do="name each run once")
     gathered = []
-    for one in runs:
+    for one in Run.open_each(config.runs):
         progress.say(f"report: reading {one.path}")
         facts = gather(one)
         dataset = check_data(facts.store, config.data)

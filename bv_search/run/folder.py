@@ -1,7 +1,7 @@
 """The run folder: runs/<name>/ and the places in it."""
 
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -70,6 +70,16 @@ class Run:
         Journal(folder / JOURNAL).append({"event": "study", "study": study.to_json()}, *told)
         write_text(folder / STUDY, _yaml(study))
         return cls(folder, study)
+
+    @classmethod
+    def open_each(cls, places: Sequence[str | Path]) -> list[Self]:
+        """All of them, none twice."""
+        runs = [cls.open(place) for place in places]
+        folders = [run.path.resolve() for run in runs]
+        for run, folder in zip(runs, folders, strict=True):
+            if folders.count(folder) > 1:
+                raise RunError("is named twice", where=run.path, do="name each run once")
+        return runs
 
     @classmethod
     def open(cls, path: str | Path) -> Self:

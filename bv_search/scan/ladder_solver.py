@@ -29,6 +29,7 @@ from bv_search.tasks.task import Kind, Logits
 
 MOST_BYTES = 2 << 30  # of the features that probes learn from
 MOST_THREADS = 4  # each has the features of a probe
+ANSWER_BYTES = MOST_THREADS * 24  # while probes are solved, of what one says of a row and a class
 
 Here = slice
 """The channels that a probe reads."""
@@ -108,7 +109,7 @@ def _plain_school(data: TrainingData) -> _School:
 def _fold_school(data: TrainingData, folds: Folds) -> _School:
     """Of all rows but a fold's, judged by what is said of these; where there are too many, of the last."""
     split = data.rows.split
-    windows = np.arange(max(0, split.windows - _most_rows(split.store)), split.windows)
+    windows = np.arange(max(0, split.windows - _most_rows(split.store, folds.count)), split.windows)
     hidden_NLH, folds_N = _rows_of(data.rows, windows), folds.of_N[windows]
     judged = folds.among(windows)
     asked_N = judged.judged - windows[0]
@@ -143,7 +144,7 @@ def _give_weights(head: Head, probe: Probe) -> None:
 
 def _first_rows(rows: Sequence[Rows]) -> np.ndarray:
     """hidden_NLH: first tokens, standardised, of the first rows, as many as probes take."""
-    most = _most_rows(rows[0].split.store)
+    most = _most_rows(rows[0].split.store, copies=1)
     taken: list[Tensor] = []
     count = 0
     for batch in (batch for each in rows for batch in each.all()):
@@ -169,6 +170,8 @@ def _first_tokens(batch: Batch) -> Tensor:
     return hidden_LTH[:, firsts_N].transpose(0, 1).cpu()
 
 
-def _most_rows(store: Store) -> int:
+def _most_rows(store: Store, copies: int) -> int:
+    """Many classes take as much as many features: each copy says something of each."""
     layers, width = store.manifest.shape
-    return min(MOST_ROWS, MOST_BYTES // (FLOAT_BYTES * layers * width))
+    features, answers = FLOAT_BYTES * layers * width, ANSWER_BYTES * copies * store.task.outputs
+    return max(1, min(MOST_ROWS, MOST_BYTES // max(features, answers)))

@@ -110,8 +110,9 @@ class Classes:
         self._present_P, self._labels_N = np.unique(labels_N.astype(np.int64), return_inverse=True)
         self._learned_NK, self._outputs = learned_NK, outputs
         pair = len(self._present_P) == 2
-        self._logits_JP = np.array([[-0.5, 0.5]]) if pair else np.eye(len(self._present_P))
-        self.columns = learned_NK.shape[1] * len(self._logits_JP)
+        self._logits_JP = np.array([[-0.5, 0.5]]) if pair else None  # of more each column is a class's
+        self._columns_each = 1 if pair else len(self._present_P)
+        self.columns = learned_NK.shape[1] * self._columns_each
 
     def curvatures(self, values_NX: Doubles) -> Floats:
         """Of two classes the most that it can be; of more the mean over classes and copies."""
@@ -130,7 +131,9 @@ class Classes:
         shares_NKP = np.exp(log_shares_NKP, out=log_shares_NKP)
         shares_NKP[own] -= 1.0
         shares_NKP *= self._learned_NK[:, :, None]
-        return loss, (shares_NKP @ self._logits_JP.T).reshape(values_NX.shape)
+        if self._logits_JP is not None:
+            shares_NKP = shares_NKP @ self._logits_JP.T
+        return loss, shares_NKP.reshape(values_NX.shape)
 
     def layers(self, weights_FX: Floats, bias_X: Floats) -> Iterator[Layer]:
         weights_KFJ = self._of_copies(weights_FX).swapaxes(0, 1)
@@ -138,19 +141,22 @@ class Classes:
 
     def _log_shares(self, values_NX: Doubles) -> Doubles:
         """log_shares_NKP: of each class, as a copy sees it."""
-        logits_NKP: Doubles = self._of_copies(values_NX) @ self._logits_JP
+        logits_NKP: Doubles = self._of_classes(self._of_copies(values_NX)).astype(np.float64)
         logits_NKP -= logits_NKP.max(axis=2, keepdims=True)
         logits_NKP -= np.log(np.exp(logits_NKP).sum(axis=2, keepdims=True))
         return logits_NKP
 
     def _of_copies(self, of_columns: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
-        return of_columns.reshape(*of_columns.shape[:-1], self._learned_NK.shape[1], len(self._logits_JP))
+        return of_columns.reshape(*of_columns.shape[:-1], self._learned_NK.shape[1], self._columns_each)
+
+    def _of_classes(self, each_J: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+        return each_J if self._logits_JP is None else each_J @ self._logits_JP
 
     def _layer(self, weights_FJ: Floats, bias_J: Floats) -> Layer:
         """For all outputs. Weights of the classes that there are add up to zero, so the others' are zero."""
         weights_FC = np.zeros((len(weights_FJ), self._outputs), np.float32)
-        weights_FC[:, self._present_P] = weights_FJ @ self._logits_JP
-        bias_P = bias_J @ self._logits_JP
+        weights_FC[:, self._present_P] = self._of_classes(weights_FJ)
+        bias_P = self._of_classes(bias_J)
         bias_C = np.full(self._outputs, bias_P.mean() - UNLIKELY, np.float32)
         bias_C[self._present_P] = bias_P
         return weights_FC, bias_C

@@ -27,8 +27,13 @@ def f1(outcome: Outcome) -> float:
 
 def macro_f1(outcome: Outcome) -> float:
     """The mean of the F1 of every class that is predicted or true."""
-    classes = np.unique(outcome[:, :2])
-    return float(np.mean([_f1_of(outcome, each) for each in classes])) if len(classes) else 0.0
+    classes, places = np.unique(outcome[:, :2], return_inverse=True)
+    if not len(classes):
+        return 0.0
+    predicted_N, gold_N = places.reshape(-1, 2).T
+    totals = np.bincount(places.reshape(-1), minlength=len(classes))
+    right = np.bincount(gold_N[predicted_N == gold_N], minlength=len(classes))
+    return float(np.mean(2.0 * right / totals))
 
 
 def _f1_of(outcome: Outcome, positive: float) -> float:

@@ -43,6 +43,7 @@ class Budget:
         self._front: list[tuple[float, int]] = []  # scores and sizes that were a gain
         self._vain = 0  # trials since the last gain
         self._reason: str | None = None
+        self.is_interrupted = False  # whether or not that is the reason
 
     @property
     def left(self) -> float | None:
@@ -57,10 +58,6 @@ class Budget:
         """Why the search is over, once it is."""
         late = self.end is not None and time.monotonic() >= self.end
         return self._reason or ("its time is up" if late else None)
-
-    @property
-    def is_interrupted(self) -> bool:
-        return self._reason == INTERRUPTED
 
     def hear(self, trial: str, score: float) -> None:
         """What a head is worth where it stands."""
@@ -77,6 +74,10 @@ class Budget:
         if self._vain == self._patience:
             self.stop(f"{self._vain} trials in a row without a gain")
 
+    def forget(self, trial: str) -> None:
+        """What a head that failed was worth on its way."""
+        self._scores.pop(trial, None)
+
     def _gains(self, trial: str, config: TrialConfig) -> bool:
         score, size = self._scores.get(trial), self._size(config) if self._size else 0
         if score is None or any(score <= best and size >= small for best, small in self._front):
@@ -87,6 +88,10 @@ class Budget:
     def stop(self, reason: str) -> None:
         """The first reason is the one."""
         self._reason = self.reason or reason
+
+    def interrupt(self) -> None:
+        self.is_interrupted = True
+        self.stop(INTERRUPTED)
 
     def recall(self, trials: Sequence[Past]) -> None:
         """What earlier sessions heard."""
@@ -110,7 +115,7 @@ def interruptible(budget: Budget, progress: Progress) -> Iterator[None]:
 
     def answer(number: int, frame: Any) -> None:
         signal.signal(signal.SIGINT, usual)
-        budget.stop(INTERRUPTED)
+        budget.interrupt()
         # in a thread: the signal may have come in the middle of another line
         Thread(target=progress.say, args=(ANSWER,)).start()
 

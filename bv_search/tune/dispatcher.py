@@ -103,6 +103,7 @@ class Dispatcher:
 
     def _has_failed(self, trial: str) -> None:
         self._failed.add(trial)
+        self._budget.forget(trial)
         if trial in self._configs:
             self._budget.count(trial, self._configs[trial])
 
@@ -220,9 +221,10 @@ class Dispatcher:
         again = replace(solve, losses=solve.losses + result.charge)
         if result.worker_died and again.losses < ATTEMPTS:
             self._solves.append(again)
+        elif len(solve.heads) > 1:  # the one that is too much shall not take the others with it
+            self._solves += [LadderSolve(heads=(head,)) for head in solve.heads]
         else:
-            for head in solve.heads:
-                self.fail(head.trial, result.reason)
+            self.fail(solve.heads[0].trial, result.reason)
 
     def _show(self) -> None:
         heads = sum(len(call.about.heads) for call in self._workers.running)

@@ -11,6 +11,7 @@ from bv_search.command import Progress
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.scan.outcome import Finalist
+from bv_search.tune.budget import Budget
 from bv_search.tune.dispatcher import ATTEMPTS
 from bv_search.tune.recorder import Recorder, share_out
 from bv_search.tune.resume import Past, read_past
@@ -53,19 +54,25 @@ def as_finalist(run: Run, past: Past) -> Finalist:
 
 
 class Finale:
-    def __init__(self, *, workers: Workers, recorder: Recorder, progress: Progress) -> None:
+    def __init__(self, *, workers: Workers, recorder: Recorder, budget: Budget, progress: Progress) -> None:
         self._workers = workers
         self._recorder = recorder
+        self._budget = budget
         self._progress = progress
 
     def play(self, finalists: list[Finalist], room: int) -> None:
-        """In packs on all workers, each of which has room for so many copies."""
+        """In packs on all workers, each of which has room for so many copies.
+
+        Interrupted, it ends with the packs under way: a resumed session plays the rest.
+        """
         if not finalists:
             return
         copies = finalists[0].copies
         self._progress.say(f"finale: {len(finalists)} heads learn from all rows, {copies} copies of each")
         waiting = deque(self._packs({each.trial: each for each in finalists}, room // copies))
         while waiting or self._workers.running:
+            if self._budget.is_interrupted:
+                waiting.clear()
             self._workers.expect(len(waiting))
             while waiting and self._workers.idle:
                 pack = waiting.popleft()

@@ -98,7 +98,8 @@ def _ending(study: OpenStudy, past: Sequence[Past]) -> str | None:
     if not is_over(run):
         return None
     if sum(each.finished for each in searched) == run.study.trials:
-        return f"all {len(searched)} trials have ended: --trials +N adds some"
+        ended = f"all {len(searched)} trials have ended"
+        return f"{ended}: {'the grid has no other points' if study.is_full_grid else '--trials +N adds some'}"
     heard = study.budget(None, past)
     if not heard.is_spent or any(each.position and not each.finished for each in past):
         return None

@@ -114,7 +114,9 @@ class Session:
             self._dispatcher.solve_ladder(solved)
 
     def _play_finale(self) -> None:
-        finale = Finale(workers=self.workers, recorder=self.recorder, progress=self.progress)
+        finale = Finale(
+            workers=self.workers, recorder=self.recorder, budget=self.budget, progress=self.progress
+        )
         finale.play(find_finalists(self.study.run), room=self._room * self.study.run.study.folds)
 
     @cached_property

@@ -67,6 +67,12 @@ class OpenStudy:
         """What is to be small, where that is an objective."""
         return self.sizes.of if self.run.study.seeks_front else None
 
+    @property
+    def is_full_grid(self) -> bool:
+        """Whether there is no other point to try."""
+        study = self.run.study
+        return study.searcher == "grid" and study.trials >= len(Grid(self.space, study.seed, self.sizes.fit))
+
     def budget(self, seconds: float | None, past: Sequence[Past]) -> Budget:
         """What is left of it after what earlier sessions found."""
         budget = Budget(
@@ -200,7 +206,7 @@ def has_folds(store: Store, count: int) -> bool:
     if count == 1:
         return True
     folds = Folds.of(store, count)
-    return len(set(folds.of_N.tolist())) == count
+    return len(set(folds.of_N[folds.judged].tolist())) == count
 
 
 def baseline_of(store: Store, folds: int) -> dict[str, Any] | None:
@@ -321,7 +327,7 @@ def _check_unchanged(config: TuneConfig, run: Run, space: Space, *, one_token: b
         "--data-fraction": (study.data_fraction, config.data_fraction),
         "--folds": (study.folds, config.folds),
         "--no-ladder": (study.ladder, config.ladder),
-        "--precision": (study.precision, config.precision),
+        "--precision": (study.precision, None if config.precision == AUTO else config.precision),
         "--finalists": (study.finalists, config.finalists),
         "--seeds": (study.seeds, config.seeds),
         "--max-parameters": (space.max_parameters, config.max_parameters),

@@ -44,10 +44,7 @@ def gather(places: Sequence[Path], searcher: str, space: Space, store: Store) ->
             expected=f"--searcher {', '.join(learning)}",
             do="name one of them, or leave out --warm-start",
         )
-    runs = [Run.open(place) for place in places]
-    if len({run.path.resolve() for run in runs}) < len(runs):
-        raise RunError("is named twice", where=runs[0].path, do="name each run once")
-    return [told for run in runs for told in _finished(run, space, store)]
+    return [told for run in Run.open_each(places) for told in _finished(run, space, store)]
 
 
 def _finished(run: Run, space: Space, store: Store) -> list[Told]:

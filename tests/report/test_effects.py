@@ -60,3 +60,9 @@ def test_rungs_of_the_ladder_are_no_draws_of_the_space() -> None:
     (effect,) = find_effects(drawn + rungs)
     assert effect.trials == 6
     assert find_effects(drawn[:5] + rungs) == []
+
+
+@pytest.mark.parametrize("count", [6, 7, 13])
+def test_where_all_score_alike_nothing_has_an_effect(count: int) -> None:
+    configs = [{"rate": n % 3} for n in range(count)]
+    assert find_effects(trials(configs, [0.68382] * count)) == []

@@ -77,3 +77,8 @@ def test_the_data_is_json_whatever_a_score_is() -> None:
 def test_a_column_of_one_value_does_not_vary() -> None:
     assert not Column(key="a", title="a", values=[1, None, 1]).varies
     assert Column(key="a", title="a", values=[1, True]).varies
+
+
+def test_a_run_of_no_heads_has_columns_without_values() -> None:
+    found = head_columns([], metric="f1").to_json()
+    assert all(column["values"] == [] for column in found["columns"])

@@ -79,3 +79,10 @@ def test_counted_rows_score_as_repeated_rows_do(name: str) -> None:
     one = np.zeros(60, dtype=np.int64)
     one[3] = 60
     assert counted(one) == 0.0
+
+
+def test_macro_f1_is_the_mean_of_each_classs_own() -> None:
+    found = np.random.default_rng(0).integers(0, 9, (200, 2)).astype(float)
+    found[found == 4.0] = 5.0
+    own = [metrics.f1((found == each).astype(float)) for each in (0, 1, 2, 3, 5, 6, 7, 8)]
+    assert metrics.macro_f1(found) == pytest.approx(np.mean(own))

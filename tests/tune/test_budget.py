@@ -91,3 +91,26 @@ def test_on_a_front_a_small_head_is_a_gain() -> None:
 
 def adapter(size: int) -> dict[str, Any]:
     return {"head": {"kind": "adapter", "size": size}, "learning_rate": 0.01}
+
+
+def test_an_interrupt_is_one_whatever_the_reason_was() -> None:
+    ours = Budget(None)
+    ours.stop("2 trials in a row without a gain")
+    assert not ours.is_interrupted
+    ours.interrupt()
+    assert ours.is_interrupted
+    assert ours.reason == "2 trials in a row without a gain"
+
+
+def test_a_head_that_failed_was_no_gain() -> None:
+    ours = Budget(None, patience=2)
+    ours.hear("1", 0.9)
+    ours.forget("1")
+    ours.count("1", CONFIG)
+    ours.hear("2", 0.5)
+    ours.count("2", CONFIG)
+    assert ours.reason is None
+    for trial in ("3", "4"):
+        ours.hear(trial, 0.4)
+        ours.count(trial, CONFIG)
+    assert ours.is_spent

@@ -381,18 +381,22 @@ def test_the_next_segment_waits_for_a_ladder_that_is_solved_again() -> None:
     assert [call.method for call in workers.calls] == ["solve", "solve", "segment"]
 
 
-def test_a_ladder_that_kills_its_workers_fails() -> None:
+def test_a_rung_that_kills_its_workers_fails_alone() -> None:
     died = LostCall(reason="its scan worker died", worker_died=True)
-    workers, recorder = Workers(died, died), Recorder()
+    heavy, *others = reversed(LADDER)
+    workers = Workers(died, died, died, died, *([final_of(trial)] for trial in others))
+    recorder = Recorder()
     dispatcher = dispatcher_of(workers, recorder)
     dispatcher.solve_ladder(list(rungs_of(SHAPE)))
     dispatcher.drain()
 
-    assert recorder.failures == dict.fromkeys(LADDER, "its scan worker died")
+    assert recorder.failures == {heavy: "its scan worker died"}
+    assert recorder.statuses == dict.fromkeys(others, "done")
 
 
 def test_a_ladder_that_cannot_be_solved_says_why() -> None:
-    workers, recorder = Workers(LostCall(reason="a bug", worker_died=False)), Recorder()
+    fault = LostCall(reason="a bug", worker_died=False)
+    workers, recorder = Workers(fault, *(fault for _ in LADDER)), Recorder()
     dispatcher = dispatcher_of(workers, recorder)
     dispatcher.solve_ladder(list(rungs_of(SHAPE)))
     dispatcher.drain()

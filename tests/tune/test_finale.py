@@ -12,6 +12,7 @@ from bv_search.run.folder import Run
 from bv_search.run.study import Study
 from bv_search.scan.outcome import Diverged, Finalist, FinalistResult
 from bv_search.scan.trial import TrialConfig
+from bv_search.tune.budget import Budget
 from bv_search.tune.finale import Finale, find_finalists
 from bv_search.tune.workers import LostCall
 from tests.run.conftest import encore, finish, make_study, segment
@@ -59,11 +60,15 @@ def learned(*trials: str) -> list[Any]:
 
 
 def play(
-    *answers: list[Any] | LostCall, room: int = 9, trials: str = "abc", left: Sequence[str] = ()
+    *answers: list[Any] | LostCall,
+    room: int = 9,
+    trials: str = "abc",
+    left: Sequence[str] = (),
+    budget: Budget | None = None,
 ) -> tuple[dict[str, str], list[str]]:
     """What is recorded, and who learned together."""
     workers, recorder = Workers(*answers), Recorder(*left)
-    parts: dict[str, Any] = {"workers": workers, "recorder": recorder}
+    parts: dict[str, Any] = {"workers": workers, "recorder": recorder, "budget": budget or Budget(None)}
     Finale(progress=Progress(quiet=True), **parts).play([finalist(trial) for trial in trials], room)
     return recorder.told, ["".join(each.trial for each in call.arguments[0]) for call in workers.calls]
 
@@ -143,3 +148,9 @@ def test_a_head_without_checks_is_best_where_it_stands(tmp_path: Path, make_stud
     run.journal.append({"event": "suggest", "trial": "0001", "config": CONFIG})
     run.journal.append(segment("0001", 80, 0.5), finish("0001", 0.5, 0.5))
     assert [each.position for each in find_finalists(run)] == [5]
+
+
+def test_an_interrupted_finale_ends_with_the_packs_under_way() -> None:
+    budget = Budget(None)
+    budget.interrupt()
+    assert play(learned("a"), room=3, budget=budget) == ({}, [])

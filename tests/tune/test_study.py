@@ -1,7 +1,7 @@
 """Opening a study: what a resumed run takes from its folder, and what it may be told again."""
 
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +11,14 @@ from bv_search.errors import RunError, UserError
 from bv_search.run.roles import encoder_logits
 from bv_search.run.study import FRONT, Study
 from bv_search.scan import folds as folds_module
+from bv_search.scan.folds import Folds
 from bv_search.scan.store_view import learned_split
 from bv_search.store.store import Store
 from bv_search.tasks.row import Role
 from bv_search.tasks.window import SCORING
 from bv_search.tune import study as study_module
 from bv_search.tune.config import More, TuneConfig
-from bv_search.tune.study import OpenStudy, baseline_of, open_study
+from bv_search.tune.study import OpenStudy, baseline_of, has_folds, open_study
 from tests.stores import make_class_store
 
 SPACE = "space: {head: {kind: adapter, size: %d}, learning_rate: {uniform: [0.001, 0.01]}}"
@@ -212,3 +213,29 @@ def test_the_encoder_is_judged_by_the_rows_that_judge_heads(space: str, tmp_path
     assert (baseline["select_score"], baseline["select"]) == (expected.score, expected.metrics)
     assert (baseline["report_score"], baseline["report"]) == (0.1, {"f1": 0.1})
     assert baseline_of(store, folds=1) == asdict(store.manifest.baseline)  # type: ignore[arg-type]
+
+
+def test_a_fold_that_only_learned_rows_are_in_judges_nobody(
+    class_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert has_folds(class_store, 2)
+    found = Folds.of(class_store, 2)
+    unjudged = replace(found, judged=found.judged[found.of_N[found.judged] == 0])
+    monkeypatch.setattr(Folds, "of", lambda store, count: unjudged)
+    assert not has_folds(class_store, 2)
+
+
+def test_a_precision_that_is_found_again_may_be_asked_for_again(begun: OpenStudy) -> None:
+    assert begun.run.study.precision
+    assert resume(begun, precision="auto").run.study.precision == begun.run.study.precision
+
+
+def test_a_full_grid_has_no_other_points(begun: OpenStudy, class_store: Store, tmp_path: Path) -> None:
+    assert not begun.is_full_grid
+    place = tmp_path / "grid.yaml"
+    place.write_text("space: {head: {kind: pooling}, learning_rate: {grid: [0.1, 0.01]}, passes: 1}\n")
+    for trials, is_full in ((None, True), (1, False)):
+        config = TuneConfig(
+            space=str(place), store=str(class_store.path), runs=tmp_path, name=f"grid-{trials}", trials=trials
+        )
+        assert open_study(config).is_full_grid is is_full

@@ -38,3 +38,10 @@ def test_a_resumed_grid_goes_on_behind_what_was_begun() -> None:
         assert draws is not None
         resumed.adopt(trial, draws)
     assert resumed.ask("0003") == grid.ask("0003")
+
+
+def test_a_large_grid_is_asked_in_a_moment() -> None:
+    rates = {"grid": [1e-6 * n for n in range(1, 3001)]}
+    grid = Grid(parse_space({"space": {"head": {"kind": "pooling"}, "learning_rate": rates}}, "many"), 0)
+    assert all(grid.ask(f"{number}") is not None for number in range(1, 3001))
+    assert grid.ask("3001") is None
