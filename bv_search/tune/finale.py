@@ -70,11 +70,9 @@ class Finale:
         copies = finalists[0].copies
         self._progress.say(f"finale: {len(finalists)} heads learn from all rows, {copies} copies of each")
         waiting = deque(self._packs({each.trial: each for each in finalists}, room // copies))
-        while waiting or self._workers.running:
-            if self._budget.is_interrupted:
-                waiting.clear()
+        while self._workers.running or (waiting and not self._budget.is_interrupted):
             self._workers.expect(len(waiting))
-            while waiting and self._workers.idle:
+            while waiting and self._workers.idle and not self._budget.is_interrupted:
                 pack = waiting.popleft()
                 self._workers.submit(Call(method="finale", arguments=(pack.finalists,), about=pack))
             for end in self._workers.finished(wait=None):

@@ -336,7 +336,7 @@ def test_a_probe_of_folds_knows_nothing_of_its_own(stores: dict[str, Store], whe
 
 
 @WHERE
-@pytest.mark.parametrize("limit", ["rows", "bytes"])
+@pytest.mark.parametrize("limit", ["rows", "features", "answers"])
 def test_of_many_rows_folds_take_the_last_with_select_among_them(
     stores: dict[str, Store], where: str, limit: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -344,8 +344,13 @@ def test_of_many_rows_folds_take_the_last_with_select_among_them(
     few = 60
     if limit == "rows":
         monkeypatch.setattr(module, "MOST_ROWS", few)
-    else:
+    elif limit == "features":
+        monkeypatch.setattr(module, "ANSWER_BYTES", 0)
         monkeypatch.setattr(module, "MOST_BYTES", few * 4 * x_NLH[0].size + 3)
+    else:
+        said = len(heads[-1]) * stores[where].task.outputs
+        monkeypatch.setattr(module, "ANSWER_BYTES", 10_000)
+        monkeypatch.setattr(module, "MOST_BYTES", few * 10_000 * said + 3)
     taken: list[Lesson] = []
 
     def watched(lesson: Lesson, judge: Any, **more: Any) -> list[Probe]:

@@ -96,9 +96,10 @@ def adapter(size: int) -> dict[str, Any]:
 def test_an_interrupt_is_one_whatever_the_reason_was() -> None:
     ours = Budget(None)
     ours.stop("2 trials in a row without a gain")
-    assert not ours.is_interrupted
+    said = [ours.is_interrupted]
     ours.interrupt()
-    assert ours.is_interrupted
+    said.append(ours.is_interrupted)
+    assert said == [False, True]
     assert ours.reason == "2 trials in a row without a gain"
 
 
