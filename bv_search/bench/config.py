@@ -67,9 +67,16 @@ class BenchConfig:
     fraction: Annotated[float, Option("of an epoch, for ride", group=EXTRACT)] = 1.0
     windows: Annotated[int, Option("of a round", read=positive_int, group=PASSES)] = 480
     threads: Annotated[
-        int, Option("a whole search has them all; processes of replays", read=positive_int, group=THREADS)
+        int,
+        Option(
+            "of an arm; a whole search takes all cores; of search, processes",
+            read=positive_int,
+            group=THREADS,
+        ),
     ] = 1
-    precision: Annotated[str, Option("of packs, for scan", choices=(AUTO, *PRECISIONS), group=SCAN)] = AUTO
+    precision: Annotated[
+        str, Option("of packs, for scan and ride", choices=(AUTO, *PRECISIONS), group=SCAN)
+    ] = AUTO
     heads: Annotated[int, Option("of a pack", read=positive_int, group=SCAN)] = 32
     trials: Annotated[
         int,
@@ -102,8 +109,8 @@ class BenchConfig:
         tuple[int, ...], Option("heads under way at once", read=positive_int, count="+", group=SEARCH)
     ] = (1, 4, 8, 16, 32)
     plot: Annotated[str | None, Option("draw regrets against rows", metavar="FILE.svg", group=SEARCH)] = None
-    workers: Annotated[int, Option("that learn nothing", read=positive_int, group=DRIVER)] = 256
-    searcher: Annotated[str, Option("that proposes", choices=REPLAYED, group=DRIVER)] = "random"
+    workers: Annotated[int, Option("scan workers that learn nothing", read=positive_int, group=DRIVER)] = 256
+    searcher: Annotated[str, Option("the searcher that proposes", choices=REPLAYED, group=DRIVER)] = "random"
     work: Annotated[
         tuple[str, ...], Option("what is searched (default: all)", choices=tuple(WORKS), group=CLUSTER)
     ] = tuple(WORKS)
@@ -119,11 +126,15 @@ class BenchConfig:
             group=CLUSTER,
         ),
     ] = None
-    disk: Annotated[int | None, Option("a second of a machine's node cache", read=size, group=CLUSTER)] = None
-    network: Annotated[int, Option("a second", read=size, group=CLUSTER)] = size("3.1GB")
+    disk: Annotated[
+        int | None, Option("bytes a second from a machine's node cache", read=size, group=CLUSTER)
+    ] = None
+    network: Annotated[int, Option("bytes a second of a machine's network", read=size, group=CLUSTER)] = size(
+        "3.1GB"
+    )
     object_store: Annotated[
         int,
-        Option("a second, to all machines together", read=size, group=CLUSTER),
+        Option("bytes a second of object storage, to all machines together", read=size, group=CLUSTER),
     ] = size("25GB")
     driver_seconds: Annotated[
         float | None, Option("of a trial in the driver", read=positive_number, metavar="S", group=CLUSTER)
