@@ -13,6 +13,10 @@ from transformers import (
     PreTrainedModel,
     PreTrainedTokenizerBase,
 )
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+)
 
 from bv_search.encoder.location import EncoderLocation
 from bv_search.encoder.silence import silence
@@ -44,9 +48,16 @@ def read_config(location: EncoderLocation) -> PreTrainedConfig:
             )
     except READ_FAILURES as error:
         raise _unreadable(location, "config.json", error) from error
-    if getattr(config, "is_encoder_decoder", False):
+    generates = config.model_type in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
+    if getattr(config, "is_encoder_decoder", False) or (
+        generates and config.model_type not in MODEL_FOR_MASKED_LM_MAPPING_NAMES
+    ):  # whose first token has seen nothing of the text
         raise EncoderError(
-            "is no encoder", where=location.id, expected="a BERT-like model", found=config.model_type
+            "is no encoder",
+            where=location.id,
+            expected="a BERT-like model",
+            found=config.model_type,
+            do="search hidden states of another model as arrays, by Store.from_arrays",
         )
     return config
 

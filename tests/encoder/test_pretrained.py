@@ -93,3 +93,11 @@ def test_a_shorter_limit_of_the_tokenizer_does_not_cut_windows(encoder_folder: P
     settings = json.loads((copy / "tokenizer_config.json").read_text()) | {"model_max_length": 16}
     (copy / "tokenizer_config.json").write_text(json.dumps(settings))
     assert load_encoder(copy).tokenizer.model_max_length == 512
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "llama", "t5"])
+def test_a_model_that_writes_text_is_no_encoder(encoder_folder: Path, tmp_path: Path, kind: str) -> None:
+    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
+    (copy / "config.json").write_text(json.dumps({"model_type": kind}))
+    with pytest.raises(EncoderError, match=rf"is no encoder; expected a BERT-like model; found {kind}"):
+        load_encoder(copy)
