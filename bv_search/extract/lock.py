@@ -3,7 +3,7 @@
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bv_search.errors import OutputError
@@ -35,6 +35,14 @@ def require_held(folder: Folder, token: str) -> None:
 def _read(folder: Folder) -> Card | None:
     try:
         return Card.read(folder.read(HOLD))
+    except FileNotFoundError:
+        return None
+
+
+def _seen(folder: Folder) -> Card | None:
+    """For a message."""
+    try:
+        return _read(folder)
     except (OSError, OutputError):
         return None
 
@@ -78,7 +86,7 @@ def _lock(path: Path) -> int:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             os.close(handle)
-            raise _refuse(path.parent, _read(LocalFolder(path.parent))) from error
+            raise _refuse(path.parent, _seen(LocalFolder(path.parent))) from error
         if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
             return handle
         os.close(handle)
@@ -101,8 +109,9 @@ def _hold_remote(folder: Folder, card: Card) -> Iterator[None]:
         with kept_fresh(beat):
             yield
     finally:
-        if is_ours():
-            folder.delete(HOLD)
+        with suppress(OutputError):  # the card of who has ended is taken for dead
+            if is_ours():
+                folder.delete(HOLD)
 
 
 def _take(folder: Folder, card: Card) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bv_search.command import Progress
-from bv_search.errors import RunError
+from bv_search.errors import UserError
 from bv_search.files import write_text
 from bv_search.model.standings import Standing, Standings
 from bv_search.report import formatting
@@ -108,7 +108,7 @@ def _mirror(run: Run, progress: Progress) -> None:
             mirror = open_mirror(run, progress.say)
             if mirror is not None and not mirror.close():
                 progress.say(f"not in MLflow: {mirror.trouble}")
-    except RunError as busy:
+    except UserError as busy:
         progress.say(f"not in MLflow: {busy}")
 
 

@@ -4,13 +4,14 @@ The journal is the truth and this is a copy: `sync` brings the copy up to date, 
 whatever an earlier process had already written.
 """
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, Self
 
-from bv_search.errors import RunError
+from bv_search.errors import RunError, UserError
 from bv_search.run.folder import ENSEMBLE, LEADERBOARD, REPORT_HTML, REPORT_MD, STUDY, Run
 from bv_search.run.leaderboard import best, flat
 from bv_search.run.mirror_process import MirrorProcess
@@ -34,7 +35,7 @@ from bv_search.run.points import (
     milliseconds,
     study_params,
 )
-from bv_search.run.tracking import Tracking, connect, reaching
+from bv_search.run.tracking import Tracking, connect, reaching, without_password
 from bv_search.run.trial import DONE, FAILED, RUNNING, STOPPED, TrialRecord, fold
 
 RUNG_TAG = "bv.rung"  # of a trial that no search proposed
@@ -50,7 +51,7 @@ def open_mirror(run: Run, tell: Callable[[str], None]) -> "MlflowMirror | None":
     """For what is done after a search: the result stands, whether MLflow can be reached or not."""
     try:
         return MlflowMirror(run)
-    except RunError as error:
+    except UserError as error:
         tell(f"not in MLflow: {error}")
         return None
 
@@ -93,14 +94,13 @@ class MlflowMirror:
     @property
     def ui_command(self) -> str:
         """What to type to look at it."""
-        if self.uri.startswith("http"):
-            return f"open {self.uri}"
-        return f"mlflow ui --backend-store-uri {self.uri}"
+        uri = shlex.quote(without_password(self.uri))
+        return f"open {uri}" if self.uri.startswith("http") else f"mlflow ui --backend-store-uri {uri}"
 
     @property
     def ui_page(self) -> str:
         """Where the runs are then: MLflow's first page is about chats."""
-        server = self.uri if self.uri.startswith("http") else "http://127.0.0.1:5000"
+        server = without_password(self.uri) if self.uri.startswith("http") else "http://127.0.0.1:5000"
         return f"{server}/#/experiments/{self._tracking.experiment}/runs"
 
     def sync(self, *, patience: float = 0.0, goes_on: Callable[[], bool] = lambda: True) -> bool:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 from uuid import NAMESPACE_OID, uuid5
 
+from bv_search.files import part_of
 from bv_search.run.mlflow_children import (
     HEAD,
     RUN_TAG,
@@ -40,9 +41,10 @@ JOIN runs ON runs.run_uuid = study.run_uuid AND runs.lifecycle_stage = 'active'
 WHERE study.key = ? AND study.value = ?
 """
 RUN = """
-INSERT OR IGNORE INTO runs (run_uuid, name, source_type, source_name, entry_point_name, user_id, status,
+INSERT INTO runs (run_uuid, name, source_type, source_name, entry_point_name, user_id, status,
     start_time, source_version, lifecycle_stage, artifact_uri, experiment_id)
 VALUES (?, ?, 'UNKNOWN', '', '', 'unknown', 'RUNNING', ?, '', 'active', ?, ?)
+ON CONFLICT (run_uuid) DO UPDATE SET lifecycle_stage = 'active', deleted_time = NULL
 """
 TAG = "INSERT OR REPLACE INTO tags (run_uuid, key, value) VALUES (?, ?, ?)"
 PARAM = "INSERT OR IGNORE INTO params (run_uuid, key, value) VALUES (?, ?, ?)"
@@ -135,4 +137,5 @@ def link_files(folder: Path, place: Path) -> None:
             with suppress(FileExistsError):
                 os.link(path, place / path.name)
         except OSError:
-            shutil.copyfile(path, place / path.name)
+            part = shutil.copyfile(path, part_of(place / path.name))
+            part.replace(place / path.name)

@@ -4,20 +4,29 @@ import logging
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from bv_search.errors import RunError
+from bv_search.errors import BvError, RunError
 from bv_search.files import part_of, remove_part
 from bv_search.ping import is_proxied, ping, ping_http
 from bv_search.run.lock import exclusive
 
 DATABASE, ARTIFACTS, LOCK = "mlflow.db", "mlartifacts", ".mlflow.lock"
 CONNECT_SECONDS = 60.0  # that another process may take to make a database
+PLACES = (
+    ("experiments", "artifact_location"),
+    ("runs", "artifact_uri"),
+    ("logged_models", "artifact_location"),
+    ("model_versions", "source"),
+    ("model_versions", "storage_location"),
+)
+"""Where MLflow's tables say where artifacts are."""
+
 QUIET = {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "0",  # MLflow's own seven would hold up a search for minutes
@@ -50,7 +59,7 @@ def experiment_name(task: str) -> str:
 def connect(runs: Path, *, task: str, uri: str | None = None) -> Tracking:
     """A client and the task's experiment.
 
-    Two processes that first connect to one database race its migration, so connecting is under a lock.
+    Two processes that first connect to a new database race its migration, so that of our own is under a lock.
     """
     uri = find_uri(runs, uri)
     check_there(uri)
@@ -62,11 +71,12 @@ def connect(runs: Path, *, task: str, uri: str | None = None) -> Tracking:
         logging.getLogger(logger).setLevel(logging.CRITICAL)
 
     own = uri == default_uri(runs)
-    with exclusive(runs / LOCK, wait=CONNECT_SECONDS), reaching(uri):
-        if own:
-            prepare_database(runs.resolve() / DATABASE)
-        client = MlflowClient(tracking_uri=uri)
+    migration = exclusive(runs / LOCK, wait=CONNECT_SECONDS) if own else nullcontext()
+    with migration, reaching(uri):
         root = (runs.resolve() / ARTIFACTS).as_uri() if own else None
+        if root is not None:
+            prepare_database(runs.resolve() / DATABASE, root)
+        client = MlflowClient(tracking_uri=uri)
         experiment = _experiment(client, experiment_name(task), root)
         database = runs.resolve() / DATABASE if own else None
         return Tracking(client=client, uri=uri, experiment=experiment, database=database)
@@ -96,10 +106,11 @@ def _check_database(path: Path) -> None:
         raise FileNotFoundError(f"{path.parent} is not there, or closed to you")
 
 
-def prepare_database(path: Path) -> None:
-    """A database of our own waits for the disk as little as is safe: it is a copy of the journals.
+def prepare_database(path: Path, root: str) -> None:
+    """A database of our own, with artifacts at `root`.
 
-    With MLflow's settings every trial costs a dozen waits, and a new database several hundred.
+    It waits for the disk as little as is safe, since it is a copy of the journals. With MLflow's settings a
+    trial costs a dozen waits, and a new database several hundred.
     """
     from sqlalchemy import Engine, event
 
@@ -113,7 +124,29 @@ def prepare_database(path: Path) -> None:
             event.remove(Engine, "connect", _never_wait)
             for left in (part, part.with_name(f"{part.name}-journal")):
                 remove_part(left)
+    else:
+        _follow(path, root)
     _write_ahead(path)
+
+
+def _follow(path: Path, root: str) -> None:
+    """Runs may have been moved, or copied here, since they were noted: their artifacts came with them."""
+    with closing(sqlite3.connect(path, timeout=CONNECT_SECONDS)) as database, database:
+        query = "SELECT DISTINCT artifact_location FROM experiments WHERE name LIKE ?"
+        for (old,) in database.execute(query, (experiment_name("%"),)).fetchall():
+            if old != root:
+                for table, column in PLACES:
+                    _move(database, table, column, old, root)
+
+
+def _move(database: sqlite3.Connection, table: str, column: str, old: str, new: str) -> None:
+    known = {name for _, name, *_ in database.execute(f"PRAGMA table_info({table})")}
+    if column in known:
+        database.execute(
+            f"UPDATE {table} SET {column} = ?1 || substr({column}, length(?2) + 1) "  # noqa: S608
+            f"WHERE {column} = ?2 OR substr({column}, 1, length(?2) + 1) = ?2 || '/'",
+            (new, old),
+        )
 
 
 def _migrate(path: Path) -> None:
@@ -145,13 +178,12 @@ def _write_ahead(path: Path) -> None:
 
 @contextmanager
 def reaching(uri: str) -> Iterator[None]:
-    """MLflow's failures as one line."""
-    from mlflow.exceptions import MlflowException
-    from sqlalchemy.exc import SQLAlchemyError
-
+    """Failures of MLflow, and of the clients that it calls for databases and artifacts, as one line."""
     try:
         yield
-    except (MlflowException, SQLAlchemyError, sqlite3.Error, OSError, ImportError) as cause:
+    except BvError:
+        raise
+    except Exception as cause:
         raise _unreachable(uri, cause) from cause
 
 
@@ -161,13 +193,13 @@ def _unreachable(uri: str, cause: Exception) -> RunError:
         do = "make room and a way for that file, or name another one, or a server, by MLFLOW_TRACKING_URI"
     return RunError(
         "MLflow cannot be reached",
-        where=_without_password(uri),
-        found=next(iter(str(cause).splitlines()), type(cause).__name__),
+        where=without_password(uri),
+        found=next(iter(str(cause).replace(uri, without_password(uri)).splitlines()), type(cause).__name__),
         do=do,
     )
 
 
-def _without_password(uri: str) -> str:
+def without_password(uri: str) -> str:
     """An address may hold one, and messages are kept in logs."""
     scheme, mark, rest = uri.partition("://")
     return f"{scheme}{mark}{rest.rpartition('@')[2]}"

@@ -64,9 +64,12 @@ class NodeCache:
             copy = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         except FileNotFoundError:
             return None
+        except OSError as error:
+            raise NoRoom(error.strerror or str(error)) from error
         fcntl.flock(copy, fcntl.LOCK_SH)
         if _is_at(path, copy) and self._is_sound(name, path, digest):
-            os.utime(path)
+            with suppress(OSError):  # of another user, say: it only counts as older
+                os.utime(path)
             return copy
         os.close(copy)
         return None
@@ -144,7 +147,10 @@ class NodeCache:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            handle = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise NoRoom(error.strerror or str(error)) from error
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
             yield
@@ -201,13 +207,13 @@ class NoRoom(Exception):
 def _drop(path: Path) -> bool:
     """Remove a file that nobody holds."""
     try:
-        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)  # NFS locks nothing that is open for reading alone
+    except OSError:
         return False
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         path.unlink(missing_ok=True)
-    except BlockingIOError:
+    except OSError:
         return False
     finally:
         os.close(handle)

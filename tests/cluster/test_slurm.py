@@ -38,7 +38,7 @@ def cluster(may_build_hosts: None, tmp_path_factory: pytest.TempPathFactory) -> 
 
 def sbatch(cluster: Cluster, command: str) -> str:
     others = " ".join(host.address for host in cluster.workers)
-    job = "SLURM_JOB_ID=7 SLURM_JOB_NUM_NODES=3 SLURM_CPUS_ON_NODE=2"
+    job = "SLURM_JOB_ID=7 SLURMD_NODENAME=head SLURM_JOB_NUM_NODES=3 SLURM_CPUS_ON_NODE=2"
     place = f"PATH=/shared/.hosts/bin:$PATH PYTHONPATH={REPOSITORY} OTHERS='{others}'"
     return f"{job} {place} bash {REPOSITORY}/cluster/slurm.sbatch {command}"
 

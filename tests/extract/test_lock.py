@@ -40,3 +40,20 @@ def test_a_network_that_fails_for_a_moment_does_not_let_go(monkeypatch: pytest.M
         while json.loads(folder.read(HOLD))["at"] == taken and time.monotonic() < deadline:
             time.sleep(0.01)
         assert json.loads(folder.read(HOLD))["at"] > taken
+
+
+def test_a_card_that_cannot_be_read_for_a_moment_is_not_taken_for_none() -> None:
+    class Failing(RemoteFolder):
+        reads = 0
+
+        def read(self, name: str) -> bytes:
+            self.reads += 1
+            if self.reads == 2:
+                raise OutputError("cannot be reached", where=self.url)
+            return super().read(name)
+
+    url = f"memory://{uuid.uuid4().hex}"
+    with hold(RemoteFolder(url)):
+        with pytest.raises(OutputError, match="cannot be reached"), hold(Failing(url)):
+            pass
+        assert RemoteFolder(url).names() == [HOLD]

@@ -11,7 +11,7 @@ from bv_search.run.tracking import prepare_database
 def migrated(folder: Path) -> Path:
     """Made once in a test session."""
     path = folder / "mlflow.db"
-    prepare_database(path)
+    prepare_database(path, (folder / "mlartifacts").as_uri())
     return path
 
 

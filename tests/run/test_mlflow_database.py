@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from mlflow.tracking._tracking_service import utils
 
 from bv_search.run import Run, mlflow_database
 from bv_search.run.mlflow import MlflowMirror
@@ -44,3 +45,49 @@ def test_another_version_of_mlflows_tables_is_left_to_its_client(
 
 def test_this_version_of_mlflow_has_the_tables_that_are_known(run: Run) -> None:
     assert mlflow_database.has_known_tables(run.path.parent / "mlflow.db")
+
+
+def test_runs_that_were_moved_are_mirrored_where_they_are(finished_run: Run, tmp_path: Path) -> None:
+    mirror = MlflowMirror(finished_run)
+    assert mirror.close(), mirror.trouble
+    moved = finished_run.path.parent.rename(tmp_path / "moved")
+    utils._artifact_repos_cache.clear()  # another process has none
+    again = MlflowMirror(Run.open(moved / finished_run.path.name))
+    assert again.close(), again.trouble
+    places = {run.info.artifact_uri for run in runs_of(again).values()}
+    assert len(places) == 4
+    assert all(place.startswith((moved / "mlartifacts").as_uri()) for place in places)
+    assert not finished_run.path.parent.exists()
+
+
+def test_runs_that_were_deleted_are_there_again(finished_run: Run) -> None:
+    mirror = MlflowMirror(finished_run)
+    assert mirror.close(), mirror.trouble
+    for run in runs_of(mirror).values():
+        mirror.tracking.client.delete_run(run.info.run_id)
+    again = MlflowMirror(finished_run)
+    assert again.close(), again.trouble
+    assert set(runs_of(again)) == {"first", "a", "b", "c"}
+
+
+def test_where_files_cannot_be_linked_they_are_copied_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "head").mkdir()
+    (tmp_path / "head" / "weights").write_bytes(b"1" * 100)
+
+    def refuse(*_: object) -> None:
+        raise PermissionError("no links here")
+
+    def tear(source: Path, target: Path) -> None:
+        Path(target).write_bytes(b"1" * 50)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.link", refuse)
+    with monkeypatch.context() as torn:
+        torn.setattr("shutil.copyfile", tear)
+        with pytest.raises(KeyboardInterrupt):
+            mlflow_database.link_files(tmp_path / "head", tmp_path / "there")
+    assert not (tmp_path / "there" / "weights").exists()
+    mlflow_database.link_files(tmp_path / "head", tmp_path / "there")
+    assert (tmp_path / "there" / "weights").read_bytes() == b"1" * 100

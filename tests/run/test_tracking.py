@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bv_search import ping as ping_module
-from bv_search.errors import RunError
-from bv_search.run.tracking import check_there
+from bv_search.errors import OutputError, RunError
+from bv_search.run.tracking import check_there, reaching
 
 
 @pytest.mark.parametrize(
@@ -39,3 +39,22 @@ def test_a_server_that_never_answers_is_waited_for_once(monkeypatch: pytest.Monk
         pytest.raises(RunError, match=r"no answer within 0\.2 s"),
     ):
         check_there(f"http://127.0.0.1:{server.getsockname()[1]}")
+
+
+def test_nor_is_it_by_what_was_found() -> None:
+    uri = "http://me:secret@127.0.0.1:9"
+    with pytest.raises(RunError) as caught, reaching(uri):
+        raise ConnectionError(f"API request to {uri} failed")
+    assert "secret" not in str(caught.value)
+    assert "API request to http://127.0.0.1:9 failed" in str(caught.value)
+
+
+def test_whatever_a_client_of_mlflows_raises_is_mlflow_that_cannot_be_reached() -> None:
+    class NoCredentialsError(Exception):
+        """As botocore's, of no other kind."""
+
+    told = pytest.raises(RunError, match=r"MLflow cannot be reached; found Unable to locate credentials")
+    with told, reaching("http://127.0.0.1:9"):
+        raise NoCredentialsError("Unable to locate credentials")
+    with pytest.raises(OutputError), reaching("http://127.0.0.1:9"):
+        raise OutputError("is our own")

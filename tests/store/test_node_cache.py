@@ -11,14 +11,14 @@ from multiprocessing.context import ForkProcess
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from threading import Thread
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pytest
 
 from bv_search.files import digest_bytes
 from bv_search.store.block import map_npy
-from bv_search.store.node_cache import NodeCache
+from bv_search.store.node_cache import LOCK, NodeCache
 from bv_search.store.store import Store
 from tests.buckets import local_bucket
 from tests.store.small import make_split, make_store
@@ -316,3 +316,25 @@ def test_blocks_of_a_far_store_are_let_go_after_use(bucket: str, cache_folder: P
     assert [block.windows for block in read.split("train").blocks()] == [block.windows for block in blocks]
     assert sum(path.stat().st_size for path in folder.iterdir()) <= limit
     assert read.trouble is None
+
+
+@pytest.mark.parametrize("name", ["utime", "lock"])
+def test_a_cache_of_another_user_is_read_or_done_without(
+    far: Far, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    far.read("a")
+    usual = os.open
+
+    def refuse(*_: object, **__: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    def refuse_lock(path: Any, *more: Any) -> int:
+        return refuse() if str(path).endswith(LOCK) else usual(path, *more)
+
+    if name == "utime":
+        monkeypatch.setattr("os.utime", refuse)
+    else:
+        monkeypatch.setattr("os.open", refuse_lock)
+    assert far.read("a") == content("a")
+    assert far.read("b") == content("b")
+    assert (far.cache.trouble is not None) == (name == "lock")

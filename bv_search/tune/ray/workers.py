@@ -290,7 +290,11 @@ class RayWorkers:
                 except RayActorError as error:
                     self._failed_starts += not self._is_machine_lost(worker, error)
                     if self._failed_starts == ATTEMPTS:
-                        raise
+                        raise BvError(
+                            "scan workers die while they start",
+                            found=_cause(error),
+                            do="give fewer --workers, or machines with more memory, and resume the run",
+                        ) from error
                     self._replace(worker)
                 else:
                     self._failed_starts = 0
