@@ -23,7 +23,7 @@ from bv_search.finetune.gathering import Gathering, Met
 from bv_search.finetune.running import RunningStandard
 from bv_search.heads.config import HeadShape
 from bv_search.heads.head import Head
-from bv_search.heads.inputs import Inputs, prepare
+from bv_search.heads.inputs import Inputs, prepare, value_moments
 from bv_search.scan.batch import Batch
 from bv_search.scan.lanes import Lanes
 from bv_search.scan.learner import Learner, LearningCopy, averaged
@@ -67,9 +67,10 @@ class Riders:
     def __init__(self, heads: Sequence[TrialConfig], setting: RideSetting) -> None:
         self.seconds = 0.0
         self._setting = setting
-        self._running = RunningStandard(setting.shape.layers, setting.shape.width, setting.device)
+        values = value_moments(setting.labels_ND) if setting.shape.is_value else None
+        self._running = RunningStandard(setting.shape.layers, setting.shape.width, setting.device, values)
         self._lost: dict[str, Diverged] = {}
-        self._fill([_fresh(f"{number:04d}", head, setting) for number, head in enumerate(heads)])
+        self._fill([self._fresh(f"{number:04d}", head) for number, head in enumerate(heads)])
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
@@ -106,6 +107,15 @@ class Riders:
                 (learner,) = (each for each in self._learners if copy in each.copies)
                 self._lost[learner.trial] = Diverged(trial=learner.trial, position=copy.position)
         self.seconds += time.monotonic() - begun
+
+    def _fresh(self, trial: str, head: TrialConfig) -> HeadState:
+        """On standard inputs from the best constant answer, on raw ones from zero, as in a search."""
+        setting = self._setting
+        if not head.reads_standard:
+            return HeadState.fresh(trial, head, setting.shape)
+        constant_C = CONSTANTS[setting.kind](torch.from_numpy(setting.labels_ND), setting.shape.outputs)
+        outputs_C = self._running.standard.outputs(constant_C.to(setting.device)).cpu()
+        return HeadState.fresh(trial, head, setting.shape, outputs_C[None])
 
     def stand(self) -> list[Rider]:
         """Copies of those that have not diverged, as they are to be judged."""
@@ -189,12 +199,6 @@ class _Team:
     def dismiss(self, copies: Sequence[LearningCopy]) -> None:
         for trainer in self._trainers:
             trainer.dismiss(copies)
-
-
-def _fresh(trial: str, head: TrialConfig, setting: RideSetting) -> HeadState:
-    """On standard inputs from the best constant answer, on raw ones from zero, as in a search."""
-    constant_C = CONSTANTS[setting.kind](torch.from_numpy(setting.labels_ND), setting.shape.outputs)
-    return HeadState.fresh(trial, head, setting.shape, constant_C[None] if head.reads_standard else None)
 
 
 def _named(name: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import torch
 from torch import Tensor
 
-from bv_search.heads.inputs import Standard
+from bv_search.heads.inputs import Standard, ValueMoments
 
 SHARE = 1 / 128  # of a step in the running moments; the first steps count alike
 LEAST = 1e-3  # of a mean: what varies less is constant, as in a store of float16
@@ -17,8 +17,11 @@ LEAST = 1e-3  # of a mean: what varies less is constant, as in a store of float1
 class RunningStandard:
     """What standardises the inputs of heads that ride along; `standard` is what they read, and it moves."""
 
-    def __init__(self, layers: int, width: int, device: torch.device) -> None:
-        self.standard = Standard.empty(layers, width).to(device)
+    def __init__(
+        self, layers: int, width: int, device: torch.device, values: ValueMoments | None = None
+    ) -> None:
+        self.standard = Standard(torch.zeros(layers, width), torch.ones(layers, width), values).to(device)
+        self._values = values
         self._steps = 0
         self._variance_LH = torch.zeros(layers, width, device=device)
 
@@ -35,7 +38,8 @@ class RunningStandard:
 
     def frozen(self) -> Standard:
         """As it is now, for heads that are kept."""
-        return Standard(self.standard.mean_LH.clone(), self.standard.scale_LH.clone())
+        frozen = Standard(self.standard.mean_LH.clone(), self.standard.scale_LH.clone(), self._values)
+        return frozen.to(self.standard.mean_LH.device)
 
     def state(self) -> dict[str, Tensor]:
         return {

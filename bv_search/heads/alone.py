@@ -50,10 +50,10 @@ class HeadAlone(nn.Module):
         """Logits (N, C) of hidden states (N, L, H), or of all tokens (N, L, T, H); of spans (N, T, 2).
 
         `torch.stack(output.hidden_states, dim=1)` is the latter. `lengths` says how many tokens of each
-        window are no padding; the logits of spans are -inf on padding. A head of one copy has gradients; what
-        several say is their mean, without.
+        window are no padding; the logits of spans are -inf on padding. The weights of a head of one copy get
+        gradients, hidden states do not; what several say is their mean, without.
         """
-        self._check(hidden)
+        self._check(hidden, lengths)
         hidden_NLTH = hidden.unsqueeze(2) if hidden.ndim == 3 else hidden
         windows, _, tokens, _ = hidden_NLTH.shape
         lengths_N = torch.full((windows,), tokens) if lengths is None else lengths.cpu().to(torch.int64)
@@ -61,7 +61,7 @@ class HeadAlone(nn.Module):
         states = prepare(torch.cat(pieces, dim=1).float(), share_inputs(self._pack.heads))
         return self._mean(self._pack(states, lengths_N), lengths_N, tokens)
 
-    def _check(self, hidden: Tensor) -> None:
+    def _check(self, hidden: Tensor, lengths: Tensor | None) -> None:
         layers, width, one = self.shape.layers, self.shape.width, self.shape.tokens == 1
         found = tuple(hidden.shape)
         if len(found) != (3 if one else 4) or (found[1], found[-1]) != (layers, width) or not found[0]:
@@ -69,6 +69,21 @@ class HeadAlone(nn.Module):
                 "cannot read these hidden states",
                 expected=f"a tensor (windows, {layers}, {'' if one else 'tokens, '}{width})",
                 found=found,
+            )
+        if hidden.requires_grad and torch.is_grad_enabled():
+            raise HeadError(
+                "hidden states get no gradient through a head",
+                expected="a tensor that needs none",
+                do="detach() it, or ask within torch.no_grad()",
+            )
+        tokens = 1 if hidden.ndim == 3 else found[2]
+        if lengths is not None and (
+            tuple(lengths.shape) != (found[0],) or not 1 <= int(lengths.min()) <= int(lengths.max()) <= tokens
+        ):
+            raise HeadError(
+                "lengths are not those of the windows",
+                expected=f"{found[0]} numbers from 1 to {tokens}",
+                found=lengths.tolist(),
             )
 
     def _mean(self, said: list[Tensor], lengths_N: Tensor, tokens: int) -> Tensor:

@@ -68,6 +68,16 @@ class Head(nn.Module):
         for number, branch in enumerate(self.typed_branches()):
             branch.dropout = Dropout(rate=rate, seed=seed, branch=number) if rate else None
 
+    def answer(self, outputs: Tensor) -> Tensor:
+        """In the unit of the labels."""
+        return outputs if self.inputs is None else self.inputs.answers(outputs)
+
+    @property
+    def unit(self) -> float:
+        """How large a step of its outputs is in the labels."""
+        has_values = self.inputs is not None and self.inputs.has_values
+        return float(self.inputs.value_deviation_1) if self.inputs is not None and has_values else 1.0
+
     def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())
 
@@ -97,15 +107,19 @@ class Head(nn.Module):
         return head
 
     def to_json(self) -> dict[str, Any]:
-        inputs = RAW if self.inputs is None else STANDARD
-        return {"head": self.config.to_json(), "inputs": inputs, "shape": asdict(self.shape)}
+        about = {"head": self.config.to_json(), "inputs": RAW, "shape": asdict(self.shape)}
+        if self.inputs is None:
+            return about
+        return {**about, "inputs": STANDARD, "values": STANDARD if self.inputs.has_values else RAW}
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], *, where: object) -> Self:
         """Its weights are still to be loaded."""
         described = decode_at(Described, value, HeadError, where=where, what=NO_CONFIG, more=True)
         shape = described.shape
-        inputs = Standard.empty(shape.layers, shape.width) if described.inputs == STANDARD else None
+        has_values = described.values == STANDARD and shape.is_value
+        standard = Standard.empty(shape.layers, shape.width, has_values=has_values)
+        inputs = standard if described.inputs == STANDARD else None
         return cls(head_from_json(dict(described.head)), shape, inputs)
 
     def load_weights(self, weights: dict[str, Tensor], *, where: object) -> None:
@@ -140,6 +154,7 @@ class Described:
     head: Mapping[str, Any]
     inputs: InputsName
     shape: HeadShape
+    values: InputsName = RAW
 
 
 def check_size(config: Mapping[str, Any], weights: Path, *, where: object) -> None:

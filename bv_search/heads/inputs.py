@@ -2,6 +2,9 @@
 
 A few features of an encoder are hundreds of times larger than the others, and heads on raw states learn
 slowly. Standardising is one step over a batch for all heads of a pack, next to its widening.
+
+Values of a regression are standardised with them: a head's steps have the size of its learning rate, whatever
+the unit of what it learns.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,25 +18,53 @@ if TYPE_CHECKING:
     from bv_search.heads.head import Head
 
 
+ValueMoments = tuple[Tensor, Tensor]
+"""Mean and deviation of the values of a regression, (1,) each."""
+
+
+def value_moments(labels_N1: np.ndarray) -> ValueMoments:
+    """Of values that are all the same, the deviation counts as 1."""
+    values_N1 = labels_N1.astype(np.float64)
+    deviation_1 = values_N1.std(axis=0)
+    deviation_1[deviation_1 == 0.0] = 1.0
+    return torch.from_numpy(values_N1.mean(axis=0)).float(), torch.from_numpy(deviation_1).float()
+
+
 class Standard(nn.Module):
     """Mean 0, deviation 1 over the tokens of a train split. Its numbers are saved with a head."""
 
     mean_LH: Tensor
     scale_LH: Tensor
+    value_mean_1: Tensor
+    value_deviation_1: Tensor
 
-    def __init__(self, mean_LH: Tensor, scale_LH: Tensor) -> None:
+    def __init__(self, mean_LH: Tensor, scale_LH: Tensor, values: ValueMoments | None = None) -> None:
         super().__init__()
         self.register_buffer("mean_LH", mean_LH)
         self.register_buffer("scale_LH", scale_LH)
+        self.has_values = values is not None
+        if values is not None:
+            self.register_buffer("value_mean_1", values[0])
+            self.register_buffer("value_deviation_1", values[1])
 
     @classmethod
-    def of(cls, mean_LH: np.ndarray, scale_LH: np.ndarray) -> Self:
-        return cls(*(torch.from_numpy(values.astype(np.float32)) for values in (mean_LH, scale_LH)))
+    def of(cls, mean_LH: np.ndarray, scale_LH: np.ndarray, values: ValueMoments | None = None) -> Self:
+        mean, scale = (torch.from_numpy(each.astype(np.float32)) for each in (mean_LH, scale_LH))
+        return cls(mean, scale, values)
 
     @classmethod
-    def empty(cls, layers: int, width: int) -> Self:
+    def empty(cls, layers: int, width: int, *, has_values: bool = False) -> Self:
         """To be filled by weights that are loaded."""
-        return cls(torch.zeros(layers, width), torch.ones(layers, width))
+        values = (torch.zeros(1), torch.ones(1)) if has_values else None
+        return cls(torch.zeros(layers, width), torch.ones(layers, width), values)
+
+    def answers(self, outputs: Tensor) -> Tensor:
+        """What a head says, in the unit of the labels."""
+        return outputs * self.value_deviation_1 + self.value_mean_1 if self.has_values else outputs
+
+    def outputs(self, answers: Tensor) -> Tensor:
+        """The way back."""
+        return (answers - self.value_mean_1) / self.value_deviation_1 if self.has_values else answers
 
     def apply_to(self, hidden_LTH: Tensor) -> Tensor:
         """In place, a layer at a time: it is in the cache then."""
@@ -42,7 +73,8 @@ class Standard(nn.Module):
         return hidden_LTH
 
     def equals(self, other: "Standard") -> bool:
-        return torch.equal(self.mean_LH, other.mean_LH) and torch.equal(self.scale_LH, other.scale_LH)
+        ours, theirs = self.state_dict(), other.state_dict()
+        return ours.keys() == theirs.keys() and all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
 Inputs = Standard | None

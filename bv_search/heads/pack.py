@@ -49,7 +49,7 @@ class Pack:
                 found = _run(readers.groups, hidden_LTH, windows)
                 outputs |= {k: self._read(k, out_TC, windows) for k, out_TC in found.items()}
         return [
-            outputs[k] + head.bias_C if k in outputs else self._repeat(head.bias_C, windows)
+            head.answer(outputs[k] + head.bias_C if k in outputs else self._repeat(head.bias_C, windows))
             for k, head in enumerate(self.heads)
         ]
 

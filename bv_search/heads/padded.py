@@ -23,7 +23,7 @@ def padded_logits(head: Head, hidden_LNSH: Tensor, inside_NS: Tensor) -> Tensor:
     for branch in head.typed_branches():
         out_TC = out_TC + branch.plain(hidden_LTH, padded)
     if head.shape.per_token:
-        return (out_TC + head.bias_C).view(windows, longest, -1)
+        return head.answer(out_TC + head.bias_C).view(windows, longest, -1)
     if head.reads_all_tokens:
         out_TC = read_windows(head.config.readout, out_TC, padded)
-    return out_TC + head.bias_C
+    return head.answer(out_TC + head.bias_C)

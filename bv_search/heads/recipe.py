@@ -90,7 +90,9 @@ def _two_adapters(config: TwoAdaptersHead, shape: HeadShape) -> list[Branch]:
 
 
 def _flat_adapter(config: FlatAdapterHead, shape: HeadShape) -> list[Branch]:
-    return [FlatAdapter(shape.layers, shape.width, config.size, shape.outputs, tokens=config.tokens)]
+    tokens = config.tokens or shape.tokens
+    assert tokens is not None, "a head fits its shape"
+    return [FlatAdapter(shape.layers, shape.width, config.size, shape.outputs, tokens=tokens)]
 
 
 def _cnn(config: CnnHead, shape: HeadShape) -> list[Branch]:

@@ -49,6 +49,10 @@ class Folds:
         select = sum(split.windows for split in store.splits(Role.SELECT))
         return self.judged[self.judged < len(self.of_N) - select]
 
+    def first(self, windows: int) -> Self:
+        """Of so many windows alone."""
+        return replace(self, of_N=self.of_N[:windows], judged=self.judged[self.judged < windows])
+
     def among(self, windows: np.ndarray) -> Self:
         """The same, judging by these windows alone, as far as they judge anybody."""
         return replace(self, judged=self.judged[np.isin(self.judged, windows)])

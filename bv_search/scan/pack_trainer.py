@@ -56,7 +56,7 @@ class PackTrainer:
         outputs = self._pack(batch.states, batch.lengths_N, step=self._copies[0].position)
         logits = torch.stack(outputs, dim=1).transpose(0, 1)  # as losses and packs keep them in memory
         losses_K = LOSSES[self._kind](logits, batch.lengths_N, labels_ND, self._smoothing_K, weights_KN)
-        torch.autograd.backward(losses_K.sum())
+        torch.autograd.backward((losses_K * self._shares_K).sum())
         return losses_K.detach()
 
     def _keep(self, copies: Sequence[LearningCopy]) -> None:
@@ -67,5 +67,7 @@ class PackTrainer:
         self._adam = Adam(self._copies)
         device = self._copies[0].head.bias_C.device
         self._numbers_K = torch.tensor([copy.number for copy in self._copies], device=device)
+        # of values of any unit gradients are as large as of standardised ones: Adam adds a constant to them
+        self._shares_K = torch.tensor([copy.head.unit**-2 for copy in self._copies], device=device)
         shares = [copy.training.label_smoothing for copy in self._copies]
         self._smoothing_K = torch.tensor(shares, device=device) if any(shares) else None

@@ -85,11 +85,13 @@ Layer = tuple[Floats, Floats]
 
 
 class Values:
-    """One column a copy, and half its squared error."""
+    """One column a copy, and half its squared error. Values are standardised: solvers have one precision."""
 
     def __init__(self, labels_N: Floats, learned_NK: Mask, outputs: int) -> None:
         assert outputs == 1, "a row has one value"
-        self._labels_N1, self._learned_NK = labels_N[:, None].astype(np.float64), learned_NK
+        labels_N1 = labels_N[:, None].astype(np.float64)
+        self._mean, self._deviation = labels_N1.mean(), labels_N1.std() or 1.0
+        self._labels_N1, self._learned_NK = (labels_N1 - self._mean) / self._deviation, learned_NK
         self.columns = learned_NK.shape[1]
 
     def curvatures(self, values_NK: Doubles) -> Floats:
@@ -100,6 +102,7 @@ class Values:
         return float(np.square(errors_NK).sum()) / 2, errors_NK
 
     def layers(self, weights_FK: Floats, bias_K: Floats) -> Iterator[Layer]:
+        weights_FK, bias_K = weights_FK * self._deviation, bias_K * self._deviation + self._mean
         return zip(np.split(weights_FK, self.columns, axis=1), np.split(bias_K, self.columns), strict=True)
 
 

@@ -12,7 +12,7 @@ from bv_search.cpu.memory import prepare_memory
 from bv_search.heads.branches.product import product
 from bv_search.heads.config import HeadShape
 from bv_search.heads.copies import Copies, count_all, weights_bytes
-from bv_search.heads.inputs import Inputs, Standard, share_inputs
+from bv_search.heads.inputs import Inputs, Standard, share_inputs, value_moments
 from bv_search.precision import FLOAT32, PrecisionChoice, choose_precision, dtype_of
 from bv_search.scan.batch import WantedStates
 from bv_search.scan.capacity import pack_capacity
@@ -36,6 +36,7 @@ from bv_search.scan.rows import Rows, open_rows
 from bv_search.scan.segment import Trained, TrainingData, train_segment
 from bv_search.scan.state import HeadState
 from bv_search.scan.store_view import head_shape, joined_split, labels_of, learned_split, role_index
+from bv_search.scan.training import TrainingConfig
 from bv_search.scan.trial import TrialConfig
 from bv_search.source import LIVE, STORE
 from bv_search.source.choice import Rates
@@ -162,7 +163,7 @@ class Scanner:
     def finale(self, finalists: Sequence[Finalist]) -> list[FinalistResult | Diverged]:
         """Train heads once more, on all rows, for as many passes as the search found best, in one pack."""
         labels_ND, kind = labels_of(self._everything), self._task.kind
-        constants_1C = constant_answers(labels_ND, kind, self._task.outputs, None)
+        constants_1C = self._standard.outputs(constant_answers(labels_ND, kind, self._task.outputs, None))
         states = [
             HeadState.fresh(
                 each.trial,
@@ -244,7 +245,7 @@ class Scanner:
 
     def fresh(self, head: Start) -> HeadState:
         """Heads on standard inputs start from the best constant answer, those on raw ones from zero."""
-        constants_KC = self._constants_KC if head.config.reads_standard else None
+        constants_KC = self._constants(head.config.training) if head.config.reads_standard else None
         return HeadState.fresh(head.trial, head.config, self.shape, constants_KC, copies=self._copies)
 
     def _state(self, head: bytes | Start) -> HeadState:
@@ -300,14 +301,18 @@ class Scanner:
     def _labels_ND(self) -> np.ndarray:
         return labels_of(self._learned)
 
-    @cached_property
-    def _constants_KC(self) -> Tensor:
-        return constant_answers(self._labels_ND, self._task.kind, self._task.outputs, self._folds)
+    def _constants(self, training: TrainingConfig) -> Tensor:
+        """constants_KC, of the rows that a head of its share of the data learns from."""
+        rows = training.rows(len(self._labels_ND))
+        folds = None if self._folds is None else self._folds.first(rows)
+        answers_KC = constant_answers(self._labels_ND[:rows], self._task.kind, self._task.outputs, folds)
+        return self._standard.outputs(answers_KC)
 
     @cached_property
     def _standard(self) -> Standard:
         statistics = self._store.statistics
-        return Standard.of(statistics.mean_LH, statistics.scale_LH).to(self._device)
+        values = value_moments(self._labels_ND) if self.shape.is_value else None
+        return Standard.of(statistics.mean_LH, statistics.scale_LH, values).to(self._device)
 
     def _worth(self, states: Sequence[HeadState], data: TrainingData) -> dict[str, Check | None]:
         """On select, at its best check, or now where it had none; None where its answers are no numbers."""

@@ -55,7 +55,7 @@ class TrainingConfig:
     def rows(self, windows: int) -> int:
         """Windows of one pass over a train split that has so many: whole micro-batches, or all."""
         share = round(self.data_fraction * windows, 6)  # 0.07 of 1600 is 112, and not a little more
-        return min(windows, math.ceil(share / MICRO_BATCH) * MICRO_BATCH)
+        return min(windows, max(1, math.ceil(share / MICRO_BATCH)) * MICRO_BATCH)
 
     def rate_at(self, done: float) -> float:
         """The learning rate after the fraction `done` of the longest course."""

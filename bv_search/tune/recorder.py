@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from bv_search import files
 from bv_search.files import Disk, together
-from bv_search.heads.config import HeadConfig
+from bv_search.heads.config import RAW, HeadConfig
 from bv_search.run.finals import SELECT, TRAIN, failure, report_json, write_final, write_finished
 from bv_search.run.folder import STATES, Run, check_file
 from bv_search.run.journal import Event
@@ -210,6 +210,7 @@ class Recorder:
         return {
             "head": head.to_json(),
             "inputs": config.inputs,
+            "values": config.inputs if final.shape.is_value else RAW,
             "shape": asdict(final.shape),
             "copies": final.copies,
             "trial": final.trial,

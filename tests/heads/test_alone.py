@@ -69,3 +69,14 @@ def test_other_shapes_are_refused() -> None:
     for shape in ((4, L, H + 1), (4, H), (4, L, T, H), (0, L, H)):
         with pytest.raises(HeadError, match=r"expected a tensor \(windows, 3, 8\)"):
             head(torch.zeros(shape))
+
+
+def test_what_would_be_lost_or_misread_is_refused() -> None:
+    head = HeadAlone(make(HeadShape(layers=L, width=H, outputs=2, per_token=True, tokens=T)))
+    with pytest.raises(HeadError, match=r"hidden states get no gradient .* detach\(\) it"):
+        head(torch.randn(3, L, T, H, requires_grad=True))
+    for wrong in ([0, 5, 5], [6, 5, 5], [5, 5], [5, 5, -1]):
+        with pytest.raises(
+            HeadError, match="lengths are not those of the windows; expected 3 numbers from 1 to 5"
+        ):
+            head(torch.randn(3, L, T, H), torch.tensor(wrong))

@@ -12,7 +12,7 @@ from bv_search.errors import HeadError
 from bv_search.heads.config import AdapterHead, ConstantHead, HeadShape, LinearHead, PoolingHead
 from bv_search.heads.folder import read_config, write_head
 from bv_search.heads.head import Head, count_parameters
-from bv_search.heads.inputs import Inputs, Standard, prepare, share_inputs
+from bv_search.heads.inputs import Inputs, Standard, prepare, share_inputs, value_moments
 from bv_search.heads.pack import Pack
 from bv_search.store.statistics import Moments, Statistics
 
@@ -169,3 +169,26 @@ def test_numbers_that_differ_anywhere_are_other_inputs() -> None:
     scaled = Standard(same.mean_LH, same.scale_LH * 2)
     shifted = Standard(same.mean_LH + 1, same.scale_LH)
     assert not any(one.equals(each) for each in (scaled, shifted))
+
+
+def test_values_are_standardised_and_said_in_their_own_unit(tmp_path: Path) -> None:
+    shape = HeadShape(layers=LAYERS, width=WIDTH, outputs=1, per_token=False, tokens=1)
+    moments = value_moments(np.array([[10.0], [30.0], [50.0]]))
+    standard = Standard.of(np.zeros((LAYERS, WIDTH)), np.ones((LAYERS, WIDTH)), moments)
+    answers = torch.tensor([[30.0], [10.0]])
+    torch.testing.assert_close(standard.outputs(answers), torch.tensor([[0.0], [-1.2247449]]))
+    torch.testing.assert_close(standard.answers(standard.outputs(answers)), answers)
+
+    head = Head(LinearHead(), shape, standard).initialise(0)
+    head.save_pretrained(tmp_path)
+    again = Head.from_pretrained(tmp_path)
+    states = {head.inputs: torch.randn(LAYERS, 2, WIDTH)}
+    (said,) = Pack([head])(states, torch.tensor([1, 1]))
+    (said_again,) = Pack([again])({again.inputs: states[head.inputs]}, torch.tensor([1, 1]))
+    assert torch.equal(said, said_again)
+    assert again.unit == pytest.approx(16.329932)
+    assert head.stored_count() == Head(LinearHead(), shape).stored_count() + 2 * LAYERS * WIDTH + 2
+
+
+def test_values_that_are_all_the_same_have_a_unit_too() -> None:
+    assert [float(each) for each in value_moments(np.full((3, 1), 7.0))] == [7.0, 1.0]

@@ -26,7 +26,7 @@ from bv_search.heads.config import (
 )
 from bv_search.heads.recipe import RECIPES, branches
 
-SHAPE = HeadShape(layers=4, width=12, outputs=2, per_token=False)
+SHAPE = HeadShape(layers=4, width=12, outputs=2, per_token=False, tokens=9)
 
 
 def test_every_kind_has_a_recipe() -> None:

@@ -13,8 +13,9 @@ import pytest
 import torch
 from safetensors.torch import load
 from threadpoolctl import threadpool_info, threadpool_limits
+from torch import Tensor
 
-from bv_search.heads.config import ConstantHead, LinearHead
+from bv_search.heads.config import ConstantHead, HeadShape, LinearHead
 from bv_search.heads.head import Head
 from bv_search.heads.inputs import Standard
 from bv_search.scan import ladder_solver as module
@@ -76,6 +77,15 @@ def solved(scanner: Scanner) -> dict[str, Head]:
     return {rung.trial: head for rung, head in zip(rungs(scanner), heads, strict=True)}
 
 
+def constant(head: Head) -> Tensor:
+    """What its bias says."""
+    return head.answer(head.bias_C).detach()
+
+
+def _standard(shape: HeadShape) -> Standard:
+    return Standard.empty(shape.layers, shape.width, has_values=shape.is_value)
+
+
 def firsts(split: StoreSplit, standard: Standard) -> np.ndarray:
     """x_NLH: the first token of each window, standardised."""
     hidden_LTH = torch.cat([widen(block.hidden_LTH, torch.device("cpu")) for block in split.blocks()], dim=1)
@@ -92,7 +102,7 @@ def test_a_final_is_what_its_weights_say_on_both_roles(stores: dict[str, Store],
     assert list(finals) == ["majority", *(f"probe-{n}" for n in range(LAYERS)), "probe-all"]
     for rung in rungs(scanner):
         final = finals[rung.trial]
-        head = Head(rung.config.head, final.shape, Standard.empty(final.shape.layers, final.shape.width))
+        head = Head(rung.config.head, final.shape, _standard(final.shape))
         head.load_weights(load(final.weights), where=rung.trial)
         assert final.parameters == head.parameter_count()
         for role, answers in (("select", final.select), ("report", final.report)):
@@ -143,15 +153,15 @@ def test_a_probe_is_the_solvers_on_the_first_tokens_of_its_channels(
         assert probe.penalty in PENALTIES
         (dense,) = (parameter for name, parameter in head.named_parameters() if name != "bias_C")
         weights_FC = dense.detach().reshape(-1, head.shape.outputs).numpy()
-        np.testing.assert_allclose(weights_FC, probe.weights_FC, rtol=1e-4, atol=1e-6)
-        np.testing.assert_allclose(head.bias_C.detach().numpy(), probe.bias_C, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(weights_FC * head.unit, probe.weights_FC, rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(constant(head).numpy(), probe.bias_C, rtol=1e-4, atol=1e-6)
 
 
 @WHERE
 def test_a_constant_says_how_frequent_each_class_is_or_the_mean(stores: dict[str, Store], where: str) -> None:
     store = stores[where]
     labels_N = labels_of(store.split("train"))[:, 0]
-    bias_C = solved(Scanner(store.path))["majority"].bias_C.detach()
+    bias_C = constant(solved(Scanner(store.path))["majority"])
     if store.task.kind is Kind.REGRESSION:
         assert float(bias_C) == pytest.approx(labels_N.mean())
     else:
@@ -217,10 +227,10 @@ def test_a_head_on_standard_inputs_starts_where_the_constant_stands(stores: dict
     """What it learns is what a constant cannot say."""
     for store in stores.values():
         scanner = Scanner(store.path)
-        (constant,) = (head for head in solved(scanner).values() if isinstance(head.config, ConstantHead))
+        (same,) = (head for head in solved(scanner).values() if isinstance(head.config, ConstantHead))
         for rung in rungs(scanner):
             fresh: HeadState = scanner.fresh(Start(trial=rung.trial, config=rung.config))
-            assert torch.equal(fresh.weights["bias_C"], constant.bias_C)
+            assert torch.equal(fresh.weights["bias_C"], same.bias_C)
 
 
 def test_probes_beside_each_other_are_solved_as_alone(
@@ -263,7 +273,7 @@ def test_a_constant_of_folds_is_each_copys_own(stores: dict[str, Store], where: 
     assert data.folds is not None
     for copy, head in enumerate(heads[0]):
         labels_N = data.labels_ND[data.folds.of_N != copy, 0]
-        bias_C = head.bias_C.detach()
+        bias_C = constant(head)
         if stores[where].task.kind is Kind.REGRESSION:
             assert float(bias_C) == pytest.approx(labels_N.mean())
         else:
@@ -298,8 +308,8 @@ def test_probes_of_folds_are_solved_for_the_other_folds_and_chosen_by_their_own(
         for head, probe in zip(copies, max(found, key=lambda each: each[:2])[2], strict=True):
             (dense,) = (parameter for name, parameter in head.named_parameters() if name != "bias_C")
             found_FC = dense.detach().reshape(probe.weights_FC.shape).numpy()
-            np.testing.assert_allclose(found_FC, probe.weights_FC, rtol=1e-2, atol=1e-3)
-            np.testing.assert_allclose(head.bias_C.detach().numpy(), probe.bias_C, rtol=1e-2, atol=1e-3)
+            np.testing.assert_allclose(found_FC * head.unit, probe.weights_FC, rtol=1e-2, atol=1e-3)
+            np.testing.assert_allclose(constant(head).numpy(), probe.bias_C, rtol=1e-2, atol=1e-3)
 
 
 def probe_of(data: TrainingData, x_NF: np.ndarray, learned_N: np.ndarray, number: int) -> Probe:

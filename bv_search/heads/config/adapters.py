@@ -63,8 +63,10 @@ class FlatAdapterHead(HeadConfig):
     # of what each position adds to the answer: the dense layer on all of them
     readout: Literal["sum"] = "sum"  # type: ignore[assignment]
     size: int = 64  # outputs of the bottleneck
-    tokens: int = 128  # positions that the dense layer has weights for; padding adds nothing
+    # positions that the dense layer has weights for, None: those of the longest window; padding adds nothing
+    tokens: int | None = None
 
     @property
     def architecture(self) -> str:
-        return f"adapter {self.size} shared, {self.tokens} tokens flattened"
+        tokens = "" if self.tokens is None else f"{self.tokens} "
+        return f"adapter {self.size} shared, {tokens}tokens flattened"

@@ -68,7 +68,11 @@ def _check_channel(config: LinearHead, shape: HeadShape) -> None:
 
 
 def _check_longest(config: FlatAdapterHead, shape: HeadShape) -> None:
-    if (shape.tokens or 0) > config.tokens:
+    if config.tokens is None and shape.tokens is None:
+        raise HeadError(
+            "the longest window is not known", where=config.name, expected="tokens: its length", do="say it"
+        )
+    if config.tokens is not None and (shape.tokens or 0) > config.tokens:
         raise HeadError(
             "windows can be longer than it",
             where=config.name,

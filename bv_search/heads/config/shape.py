@@ -13,5 +13,10 @@ class HeadShape:
     per_token: bool  # a span head answers for each token, others for each window
     tokens: Positive | None = None  # of the longest window; 1: one token stands for it; None: unknown
 
+    @property
+    def is_value(self) -> bool:
+        """Whether a head on it answers with a value, as regressions do."""
+        return self.outputs == 1 and not self.per_token
+
     def __str__(self) -> str:
         return f"{self.layers}x{self.width}"

@@ -42,6 +42,7 @@ ONE_TOKEN = replace(TOKENS, tokens=1)
         (PoolingHead(readout="mean"), SPANS, "has the readout mean"),
         (PoolingHead(readout="max"), SPANS, "has the readout max"),
         (PoolingHead(readout="last"), SPANS, "has the readout last"),
+        (FlatAdapterHead(), replace(TOKENS, tokens=None), "the longest window is not known"),
         (FlatAdapterHead(tokens=100), TOKENS, "expected tokens: 128 or more; found 100"),
         (LinearHead(channels=7), SPANS, "no such channel; expected channels: 0 to 6, or all; found 7"),
         (XceptionHead(), replace(TOKENS, width=8), "too narrow for it; expected 9 or more; found 8"),
