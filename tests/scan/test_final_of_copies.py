@@ -57,7 +57,9 @@ def start(trial: str, **settings: Any) -> Start:
 def heads_in(final: Final, config: TrialConfig) -> list[Head]:
     heads = []
     for own in part_tensors(load(final.weights), final.copies):
-        inputs = Standard.empty(final.shape.layers, final.shape.width) if config.reads_standard else None
+        shape = final.shape
+        standard = Standard.empty(shape.layers, shape.width, has_values=shape.is_value)
+        inputs = standard if config.reads_standard else None
         head = Head(config.head, final.shape, inputs)
         head.load_weights(own, where=final.trial)
         heads.append(head)
