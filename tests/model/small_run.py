@@ -194,7 +194,9 @@ def _finish(run: Run, store: Store, final: Final, config: TrialConfig) -> None:
     folder = run.new_trial_folder(final.trial)
     heads = []
     for own in part_tensors(load(final.weights), final.copies):
-        inputs = Standard.empty(final.shape.layers, final.shape.width) if config.reads_standard else None
+        shape = final.shape
+        standard = Standard.empty(shape.layers, shape.width, has_values=shape.is_value)
+        inputs = standard if config.reads_standard else None
         heads.append(Head(config.head, final.shape, inputs))
         heads[-1].load_weights(own, where=folder)
     manifest = store.manifest
