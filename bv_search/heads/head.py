@@ -72,11 +72,14 @@ class Head(nn.Module):
         """In the unit of the labels."""
         return outputs if self.inputs is None else self.inputs.answers(outputs)
 
+    def say(self, answers_C: Tensor) -> None:
+        """Have its bias alone answer so."""
+        self.bias_C.data.copy_(answers_C if self.inputs is None else self.inputs.outputs(answers_C))
+
     @property
     def unit(self) -> float:
         """How large a step of its outputs is in the labels."""
-        has_values = self.inputs is not None and self.inputs.has_values
-        return float(self.inputs.value_deviation_1) if self.inputs is not None and has_values else 1.0
+        return 1.0 if self.inputs is None else self.inputs.unit
 
     def parameter_count(self) -> int:
         return sum(parameter.numel() for parameter in self.parameters())

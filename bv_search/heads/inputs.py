@@ -58,6 +58,11 @@ class Standard(nn.Module):
         values = (torch.zeros(1), torch.ones(1)) if has_values else None
         return cls(torch.zeros(layers, width), torch.ones(layers, width), values)
 
+    @property
+    def unit(self) -> float:
+        """How large a step of a head's outputs is in the labels."""
+        return float(self.value_deviation_1) if self.has_values else 1.0
+
     def answers(self, outputs: Tensor) -> Tensor:
         """What a head says, in the unit of the labels."""
         return outputs * self.value_deviation_1 + self.value_mean_1 if self.has_values else outputs

@@ -42,7 +42,7 @@ def solve_heads(heads: Sequence[Copies], data: TrainingData) -> None:
             outputs = copies[0].shape.outputs
             constants_KC = constant_answers(data.labels_ND, data.kind, outputs, data.folds)
             for head, constant_C in zip(copies, constants_KC, strict=True):
-                head.bias_C.data.copy_(_outputs(head, constant_C))
+                head.say(constant_C)
     probes = [copies for copies in heads if isinstance(copies[0].config, LinearHead)]
     if probes:
         school = _plain_school(data) if data.folds is None else _fold_school(data, data.folds)
@@ -139,11 +139,7 @@ def _features(hidden_NLH: np.ndarray, here: Here, rows: np.ndarray | slice = sli
 def _give_weights(head: Head, probe: Probe) -> None:
     (dense,) = (parameter for name, parameter in head.named_parameters() if name != "bias_C")
     dense.data.copy_(torch.from_numpy(probe.weights_FC / head.unit).view(dense.shape))
-    head.bias_C.data.copy_(_outputs(head, torch.from_numpy(probe.bias_C)))
-
-
-def _outputs(head: Head, answers_C: Tensor) -> Tensor:
-    return answers_C if head.inputs is None else head.inputs.outputs(answers_C)
+    head.say(torch.from_numpy(probe.bias_C))
 
 
 def _first_rows(rows: Sequence[Rows]) -> np.ndarray:
