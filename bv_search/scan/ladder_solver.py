@@ -48,10 +48,10 @@ def solve_heads(heads: Sequence[Copies], data: TrainingData) -> None:
         school = _plain_school(data) if data.folds is None else _fold_school(data, data.folds)
         # more threads inside of an operation change rounding; where others used the cores too, they made the
         # whole twenty times slower. The limit is the process's, so it is set once for all
-        with threadpool_limits(1), ThreadPoolExecutor(min(torch.get_num_threads(), MOST_THREADS)) as threads:
-            list(
-                threads.map(school.teach, reversed(probes))
-            )  # that of all channels, which takes longest, first
+        count = min(torch.get_num_threads(), MOST_THREADS)  # before the limit, which is torch's too
+        with threadpool_limits(1), ThreadPoolExecutor(count) as threads:
+            longest_first = reversed(probes)  # that of all channels
+            list(threads.map(school.teach, longest_first))
 
 
 def constant_answers(labels_ND: np.ndarray, kind: Kind, outputs: int, folds: Folds | None) -> Tensor:

@@ -11,7 +11,7 @@ from itertools import starmap
 import numpy as np
 import numpy.typing as npt
 
-from bv_search.scan.solver import Doubles, Floats, Solver
+from bv_search.scan.solver import ROUGH, Floats, Solution, Solver
 from bv_search.tasks.task import Kind, Logits
 
 PENALTIES = (1e4, 1e3, 1e2, 1e1, 1.0)
@@ -57,27 +57,26 @@ Judge = Callable[[Sequence[Probe]], tuple[float, float]]
 def fit_probes(lesson: Lesson, judge: Judge, *, penalties: Sequence[float] = PENALTIES) -> list[Probe]:
     """The copies of a probe, all of one penalty: that with the best score, of equal ones with the least loss.
 
-    Penalties come from strong to weak. Weak ones take longest, so they are not tried once the loss has only
-    risen for a while.
+    Penalties come from strong to weak, and are compared where they are nearly solved for; then the best is
+    solved to its end. Weak ones take longest: they are not tried once the loss has only risen for a while.
     """
-    path: list[list[Probe]] = []
+    target = _target(lesson)
+    solver = Solver(np.ascontiguousarray(lesson.x_NF[:MOST_ROWS], np.float32), target)
+
+    def probes_of(solution: Solution) -> list[Probe]:
+        layers = target.layers(*solver.layer(solution))
+        return [Probe(weights_FC=weights, bias_C=bias, penalty=solution.penalty) for weights, bias in layers]
+
+    path: list[Solution] = []
     worth: list[tuple[float, float]] = []
-    for probes in _solve(lesson, penalties):
-        path.append(probes)
-        worth.append(judge(probes))
+    for penalty in penalties:
+        path.append(solver.solve(penalty, path[-1] if path else None, ROUGH))
+        worth.append(judge(probes_of(path[-1])))
         losses = [loss for _, loss in worth]
         if len(losses) - losses.index(min(losses)) > MOST_VAIN:
             break
     best = max(range(len(path)), key=lambda number: (worth[number][0], -worth[number][1]))
-    return path[best]
-
-
-def _solve(lesson: Lesson, penalties: Sequence[float]) -> Iterator[list[Probe]]:
-    target = _target(lesson)
-    solver = Solver(np.ascontiguousarray(lesson.x_NF[:MOST_ROWS], np.float32), target)
-    for penalty in penalties:
-        layers = target.layers(*solver.solve(penalty))
-        yield [Probe(weights_FC=weights_FC, bias_C=bias_C, penalty=penalty) for weights_FC, bias_C in layers]
+    return probes_of(solver.solve(path[best].penalty, path[best]))
 
 
 Layer = tuple[Floats, Floats]
@@ -91,15 +90,16 @@ class Values:
         assert outputs == 1, "a row has one value"
         labels_N1 = labels_N[:, None].astype(np.float64)
         self._mean, self._deviation = labels_N1.mean(), labels_N1.std() or 1.0
-        self._labels_N1, self._learned_NK = (labels_N1 - self._mean) / self._deviation, learned_NK
+        self._labels_N1 = ((labels_N1 - self._mean) / self._deviation).astype(np.float32)
+        self._learned_NK = learned_NK
         self.columns = learned_NK.shape[1]
 
-    def curvatures(self, values_NK: Doubles) -> Floats:
+    def curvatures(self, values_NK: Floats) -> Floats:
         return np.ones(len(values_NK), np.float32)
 
-    def loss(self, values_NK: Doubles) -> tuple[float, Doubles]:
+    def loss(self, values_NK: Floats) -> tuple[float, Floats]:
         errors_NK = (values_NK - self._labels_N1) * self._learned_NK
-        return float(np.square(errors_NK).sum()) / 2, errors_NK
+        return float(np.square(errors_NK).sum(dtype=np.float64)) / 2, errors_NK
 
     def layers(self, weights_FK: Floats, bias_K: Floats) -> Iterator[Layer]:
         weights_FK, bias_K = weights_FK * self._deviation, bias_K * self._deviation + self._mean
@@ -113,11 +113,12 @@ class Classes:
         self._present_P, self._labels_N = np.unique(labels_N.astype(np.int64), return_inverse=True)
         self._learned_NK, self._outputs = learned_NK, outputs
         pair = len(self._present_P) == 2
-        self._logits_JP = np.array([[-0.5, 0.5]]) if pair else None  # of more each column is a class's
+        # of more than two, each column is a class's
+        self._logits_JP = np.array([[-0.5, 0.5]], np.float32) if pair else None
         self._columns_each = 1 if pair else len(self._present_P)
         self.columns = learned_NK.shape[1] * self._columns_each
 
-    def curvatures(self, values_NX: Doubles) -> Floats:
+    def curvatures(self, values_NX: Floats) -> Floats:
         """Of two classes the most that it can be; of more the mean over classes and copies."""
         classes = len(self._present_P)
         if classes <= 2:
@@ -127,10 +128,10 @@ class Classes:
         curvatures_N: Floats = np.maximum(mean_N, LEAST_CURVATURE).astype(np.float32)
         return curvatures_N
 
-    def loss(self, values_NX: Doubles) -> tuple[float, Doubles]:
+    def loss(self, values_NX: Floats) -> tuple[float, Floats]:
         log_shares_NKP = self._log_shares(values_NX)
         own = np.arange(len(values_NX)), slice(None), self._labels_N
-        loss = -float((log_shares_NKP[own] * self._learned_NK).sum())
+        loss = -float((log_shares_NKP[own] * self._learned_NK).sum(dtype=np.float64))
         shares_NKP = np.exp(log_shares_NKP, out=log_shares_NKP)
         shares_NKP[own] -= 1.0
         shares_NKP *= self._learned_NK[:, :, None]
@@ -142,17 +143,17 @@ class Classes:
         weights_KFJ = self._of_copies(weights_FX).swapaxes(0, 1)
         return starmap(self._layer, zip(weights_KFJ, self._of_copies(bias_X), strict=True))
 
-    def _log_shares(self, values_NX: Doubles) -> Doubles:
+    def _log_shares(self, values_NX: Floats) -> Floats:
         """log_shares_NKP: of each class, as a copy sees it."""
-        logits_NKP: Doubles = self._of_classes(self._of_copies(values_NX)).astype(np.float64)
-        logits_NKP -= logits_NKP.max(axis=2, keepdims=True)
-        logits_NKP -= np.log(np.exp(logits_NKP).sum(axis=2, keepdims=True))
-        return logits_NKP
+        logits_NKP = self._of_classes(self._of_copies(values_NX))
+        log_shares_NKP: Floats = logits_NKP - logits_NKP.max(axis=2, keepdims=True)
+        log_shares_NKP -= np.log(np.exp(log_shares_NKP).sum(axis=2, keepdims=True))
+        return log_shares_NKP
 
-    def _of_copies(self, of_columns: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+    def _of_copies(self, of_columns: Floats) -> Floats:
         return of_columns.reshape(*of_columns.shape[:-1], self._learned_NK.shape[1], self._columns_each)
 
-    def _of_classes(self, each_J: npt.NDArray[np.floating]) -> npt.NDArray[np.floating]:
+    def _of_classes(self, each_J: Floats) -> Floats:
         return each_J if self._logits_JP is None else each_J @ self._logits_JP
 
     def _layer(self, weights_FJ: Floats, bias_J: Floats) -> Layer:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import numpy as np
@@ -252,6 +253,22 @@ def test_probes_beside_each_other_are_solved_as_alone(
     assert after == {2}
 
 
+def test_probes_are_solved_on_as_many_threads_as_the_scanner_has(
+    stores: dict[str, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The limit inside of an operation is none on probes beside each other."""
+    meeting, begun_before = Barrier(2), count()
+
+    def watched(lesson: Lesson, judge: Any, **more: Any) -> list[Probe]:
+        if next(begun_before) < 2:
+            meeting.wait(timeout=30)
+        return fit_probes(lesson, judge, **more)
+
+    monkeypatch.setattr(module, "fit_probes", watched)
+    with threadpool_limits(2):
+        assert set(solved(Scanner(stores["one token"].path, threads=2))) > {"probe-all"}
+
+
 FOLDS = 3
 
 
@@ -302,14 +319,23 @@ def test_probes_of_folds_are_solved_for_the_other_folds_and_chosen_by_their_own(
             assert data.judge is not None
             verdict = data.judge.weigh(said)
             assert verdict is not None
-            found.append((verdict.score, -verdict.loss, probes))
-            if len(found) - max(range(len(found)), key=lambda n: found[n][1]) > MOST_VAIN:
+            found.append((verdict.score, verdict.loss, probes))
+            if len(found) - min(range(len(found)), key=lambda n: found[n][1]) > MOST_VAIN:
                 break
-        for head, probe in zip(copies, max(found, key=lambda each: each[:2])[2], strict=True):
-            (dense,) = (parameter for name, parameter in head.named_parameters() if name != "bias_C")
-            found_FC = dense.detach().reshape(probe.weights_FC.shape).numpy()
-            np.testing.assert_allclose(found_FC * head.unit, probe.weights_FC, rtol=1e-2, atol=1e-3)
-            np.testing.assert_allclose(constant(head).numpy(), probe.bias_C, rtol=1e-2, atol=1e-3)
+        best = max(score for score, _, _ in found)
+        among = [probes for score, _, probes in found if score > best - ALIKE]
+        assert any(all(map(says, copies, probes)) for probes in among)
+
+
+ALIKE = 1e-3  # scores of penalties that are compared where they are nearly solved for
+
+
+def says(head: Head, probe: Probe) -> bool:
+    """The head is the probe."""
+    (dense,) = (parameter for name, parameter in head.named_parameters() if name != "bias_C")
+    found_FC = dense.detach().reshape(probe.weights_FC.shape).numpy() * head.unit
+    near = partial(np.allclose, rtol=1e-2, atol=1e-3)
+    return near(found_FC, probe.weights_FC) and near(constant(head).numpy(), probe.bias_C)
 
 
 def probe_of(data: TrainingData, x_NF: np.ndarray, learned_N: np.ndarray, number: int) -> Probe:

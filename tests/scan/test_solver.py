@@ -6,7 +6,7 @@ from sklearn.linear_model import Ridge
 
 from bv_search.scan import solver
 from bv_search.scan.probe import PENALTIES
-from bv_search.scan.solver import Doubles, Floats
+from bv_search.scan.solver import Floats
 from tests.scan.test_probe import classes, features, fit, lesson, probe, regression
 
 
@@ -48,10 +48,10 @@ class Squares:
     def columns(self) -> int:
         return len(self._y_NK[0])
 
-    def curvatures(self, values_NK: Doubles) -> Floats:
+    def curvatures(self, values_NK: Floats) -> Floats:
         return np.ones(len(values_NK), np.float32)
 
-    def loss(self, values_NK: Doubles) -> tuple[float, Doubles]:
+    def loss(self, values_NK: Floats) -> tuple[float, Floats]:
         slopes_NK = values_NK - self._y_NK
         return float(np.square(slopes_NK).sum()) / 2, slopes_NK
 
@@ -62,8 +62,10 @@ def test_squares_are_solved_as_by_the_closed_form(rows: int, width: int) -> None
     x_NF = features(rows, width)
     y_NK = np.random.default_rng(2).normal(size=(rows, 3)) + 4.0
     solver_of_squares = solver.Solver(x_NF, Squares(y_NK))
+    solution = None
     for penalty in (100.0, 1.0):
-        weights_FK, bias_K = solver_of_squares.solve(penalty)
+        solution = solver_of_squares.solve(penalty, solution)
+        weights_FK, bias_K = solver_of_squares.layer(solution)
         theirs = Ridge(alpha=penalty).fit(x_NF.astype("f8"), y_NK)
         np.testing.assert_allclose(weights_FK, theirs.coef_.T, atol=2e-3)
         np.testing.assert_allclose(bias_K, theirs.intercept_, rtol=1e-3)
