@@ -12,6 +12,7 @@ from bv_search.command import AUTO
 from bv_search.document import Count, Positive, Range, Share, Text, one_of
 from bv_search.errors import RunError
 from bv_search.files import decode_at
+from bv_search.heads.config import RAW, STANDARD
 from bv_search.precision import FLOAT32, PRECISIONS
 
 FORMAT_VERSION = 2
@@ -71,6 +72,7 @@ class Study:
     patience: Positive | None = None  # trials in a row without a new best that end the search
     source: str = "store"  # of hidden states: "store", "live", "ride"; "auto" until it has been decided
     precision: Annotated[str, one_of(AUTO, *PRECISIONS)] = FLOAT32  # of wide products; auto until decided
+    values: Annotated[str, one_of(RAW, STANDARD)] = RAW  # as heads of a regression learn them; at first, raw
     versions: Mapping[str, str] = field(default_factory=versions)
     id: Text = field(default_factory=lambda: uuid4().hex)  # tells runs of one name apart on a shared server
     format_version: int = FORMAT_VERSION

@@ -2,6 +2,7 @@
 
 import shutil
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from bv_search.tasks.window import SCORING
 from bv_search.tune import study as study_module
 from bv_search.tune.config import More, TuneConfig
 from bv_search.tune.study import OpenStudy, baseline_of, has_folds, open_study
-from tests.stores import make_class_store
+from tests.stores import make_class_store, make_value_store
 
 SPACE = "space: {head: {kind: adapter, size: %d}, learning_rate: {uniform: [0.001, 0.01]}}"
 
@@ -143,6 +144,21 @@ def test_a_store_may_have_moved_but_not_changed(begun: OpenStudy, span_store: St
     assert (resumed.store.path, resumed.changes) == (str(moved), {"store": str(moved)})
     with pytest.raises(RunError, match="made on another store"):
         resume(begun, store=span_store.path)
+
+
+def test_a_search_whose_heads_learn_values_as_they_are_does_not_go_on(
+    space: str, class_store: Store, tmp_path: Path
+) -> None:
+    """Of classes there are none, so that searches of older versions do."""
+    for name, store in (("values", make_value_store(tmp_path / "store")), ("classes", class_store)):
+        begun = open_study(TuneConfig(space=space, store=store.path, name=name, runs=tmp_path / "runs"))
+        older = begun.run.study.to_json()
+        del older["values"]
+        begun.run.journal.append({"event": "study", "study": older})
+    again = partial(TuneConfig, resume=True, runs=tmp_path / "runs")
+    assert open_study(again(name="classes")).changes == {}
+    with pytest.raises(RunError, match="an older version, whose heads learn values as"):
+        open_study(again(name="values"))
 
 
 def folds_of(store: Store, space: str, tmp_path: Path, **said: Any) -> int:
