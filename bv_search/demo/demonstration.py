@@ -83,8 +83,8 @@ def next_steps(found: Run, made: DemoCache, written: Report, config: TuneConfig)
             f"  a learning curve      {ours} finetune {demo} --encoder {made.encoder} "
             "--learning-rate 2e-3 --fractions 0.2,0.5,2 --out stages/demo",
             f"  on your own data      {ours} finetune {own} --encoder bert-base-uncased "
-            "--fractions 0.3 --out stages",
-            f"                        {ours} extract {own} --encoder stages/0.3 --out stores/mine",
+            "--fractions 0.3 --out stages/mine",
+            f"                        {ours} extract {own} --encoder stages/mine/0.3 --out stores/mine",
             f"                        {ours} tune --space {config.begun_space} --store stores/mine",
         ]
     )

@@ -10,11 +10,11 @@ from bv_search.options import Option
 
 EXAMPLES = """
   bv-search finetune --task mrpc --encoder bert-base-uncased --fractions 0.3,1 --out stages/mrpc
-  bv-search finetune --task squad2-span --encoder ./my-encoder --fractions 0.3,1,2 --data squad/ --out stages/
+  bv-search finetune --task squad2-span --encoder ./bert --fractions 0.3,1,2 --data squad/ --out stages/squad
   bv-search finetune --task ./my-task.yaml --encoder ./my-encoder --fractions 0 --data rows/ --out stages/mine
-  bv-search finetune --task mrpc --encoder ./my-encoder --fractions 0.3,1,2 --heads adapters --out stages/
-  bv-search finetune --task squad2-span --encoder bert-large-uncased --fractions 1 --out stages/ --workers 4
-  bv-search finetune --task squad2-span --encoder bert-large-uncased --fractions 1 --out stages/ --dry-run
+  bv-search finetune --task mrpc --encoder ./my-encoder --fractions 0.3,1,2 --heads adapters --out stages/mrpc
+  bv-search finetune --task squad2-span --encoder ./bert-large --fractions 1 --out stages/squad --workers 4
+  bv-search finetune --task squad2-span --encoder ./bert-large --fractions 1 --out stages/squad --dry-run
 """
 
 

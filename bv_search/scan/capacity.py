@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -34,25 +35,44 @@ def pack_capacity(
     for blocks. A GPU has one worker, and holds no blocks.
     """
     dropout = max(trial.training.dropout for trial in trials)  # any head may be drawn with it
+    # of one token a window, a step takes its batch at once
+    windows = max(trial.training.batch for trial in trials) if longest == 1 else MICRO_BATCH
     heads = {trial.head for trial in trials}
-    largest = copies * max(head_bytes(head, shape, dropout=dropout, longest=longest) for head in heads)
+    needs = [need_of(head, shape, dropout=dropout, longest=longest, windows=windows) for head in heads]
     free = free_memory(device)
     if device.type == "cpu":
         free = free // workers - reserved
-    return max(1, min(LARGEST // copies, int(SHARE * free / largest)))
+    room = SHARE * free - max(need.in_turn for need in needs)
+    return max(1, min(LARGEST // copies, int(room / copies / max(need.always for need in needs))))
 
 
-def head_bytes(config: HeadConfig, shape: HeadShape, *, dropout: float, longest: int) -> int:
-    """What a segment takes for a head: its weights, and what a micro-batch keeps."""
+@dataclass(frozen=True, kw_only=True)
+class Need:
+    """Bytes that a head takes in a segment: its weights, and what a step keeps."""
+
+    always: int
+    in_turn: int  # while it learns, of a head that takes turns: others of its kind wait
+
+    @property
+    def alone(self) -> int:
+        return self.always + self.in_turn
+
+
+def need_of(
+    config: HeadConfig, shape: HeadShape, *, dropout: float, longest: int, windows: int = MICRO_BATCH
+) -> Need:
     try:
         with torch.device("meta"):
             head = Head(config, shape)
     except RuntimeError:  # larger than torch can count: it fails by itself, as one trial
-        return sys.maxsize
+        return Need(always=sys.maxsize, in_turn=0)
     head.use_dropout(dropout, seed=0)
-    tokens = MICRO_BATCH * (longest if head.reads_all_tokens else 1)
-    kept = sum(branch.kept(tokens) for branch in head.typed_branches())
-    return FLOAT_BYTES * (TIMES * head.parameter_count() + kept)
+    tokens = windows * (longest if head.reads_all_tokens else 1)
+    kept = FLOAT_BYTES * sum(branch.kept(tokens) for branch in head.typed_branches())
+    weights = FLOAT_BYTES * TIMES * head.parameter_count()
+    if head.takes_turns:
+        return Need(always=weights, in_turn=kept)
+    return Need(always=weights + kept, in_turn=0)
 
 
 def free_memory(device: torch.device) -> int:

@@ -21,7 +21,7 @@ from bv_search.scan.capacity import FLOAT_BYTES
 from bv_search.scan.folds import Folds
 from bv_search.scan.judge import FoldJudge, Judge, RoleJudge
 from bv_search.scan.loss import CONSTANTS
-from bv_search.scan.probe import MOST_ROWS, Lesson, Mask, Probe, fit_probes
+from bv_search.scan.probe import MOST_ROWS, TOGETHER, Lesson, Mask, Probe, fit_probes
 from bv_search.scan.rows import Rows
 from bv_search.scan.segment import TrainingData
 from bv_search.store.store import Store
@@ -30,6 +30,8 @@ from bv_search.tasks.task import Kind, Logits
 MOST_BYTES = 2 << 30  # of the features that probes learn from
 MOST_THREADS = 4  # each has the features of a probe
 ANSWER_BYTES = MOST_THREADS * 24  # while probes are solved, of what one says of a row and a class
+WEIGHT_BYTES = 300  # of each weight that is solved for: L-BFGS remembers ten steps
+SOLVER_BYTES = 4 << 30  # of the weights of all threads
 
 Here = slice
 """The channels that a probe reads."""
@@ -48,10 +50,23 @@ def solve_heads(heads: Sequence[Copies], data: TrainingData) -> None:
         school = _plain_school(data) if data.folds is None else _fold_school(data, data.folds)
         # more threads inside of an operation change rounding; where others used the cores too, they made the
         # whole twenty times slower. The limit is the process's, so it is set once for all
-        count = min(torch.get_num_threads(), MOST_THREADS)  # before the limit, which is torch's too
+        count = _threads(probes, data)  # before the limit, which is torch's too
         with threadpool_limits(1), ThreadPoolExecutor(count) as threads:
             longest_first = reversed(probes)  # that of all channels
             list(threads.map(school.teach, longest_first))
+
+
+def _threads(probes: Sequence[Copies], data: TrainingData) -> int:
+    """As many as have room for the weights that they solve for."""
+    shape = probes[0][0].shape
+    largest = shape.outputs * (1 + min(shape.layers * shape.width, len(data.labels_ND)))
+    room = SOLVER_BYTES // (WEIGHT_BYTES * largest * _together(len(probes[0]), shape.outputs))
+    return max(1, min(torch.get_num_threads(), MOST_THREADS, room))
+
+
+def _together(copies: int, outputs: int) -> int:
+    """Copies that are solved for at once."""
+    return copies if outputs <= TOGETHER else 1
 
 
 def constant_answers(labels_ND: np.ndarray, kind: Kind, outputs: int, folds: Folds | None) -> Tensor:
@@ -172,6 +187,6 @@ def _first_tokens(batch: Batch) -> Tensor:
 
 def _most_rows(store: Store, copies: int) -> int:
     """Many classes take as much as many features: each copy says something of each."""
-    layers, width = store.manifest.shape
-    features, answers = FLOAT_BYTES * layers * width, ANSWER_BYTES * copies * store.task.outputs
+    (layers, width), outputs = store.manifest.shape, store.task.outputs
+    features, answers = FLOAT_BYTES * layers * width, ANSWER_BYTES * _together(copies, outputs) * outputs
     return max(1, min(MOST_ROWS, MOST_BYTES // max(features, answers)))

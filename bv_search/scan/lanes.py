@@ -38,6 +38,10 @@ class Lanes:
         self.groups = [*([beside[n] for n in lane] for lane in lanes), *turns]
         self._pool: ThreadPoolExecutor | None = None
 
+    @property
+    def has_turns(self) -> bool:
+        return len(self.groups) > self._lanes
+
     def __enter__(self) -> Self:
         if self._lanes > 1:
             each = self._threads // self._lanes

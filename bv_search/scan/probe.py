@@ -4,14 +4,14 @@ N rows, F features, K copies of a probe, P classes that the rows have, J numbers
 is of, X columns that are solved for (K · J), C outputs.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import starmap
 
 import numpy as np
 import numpy.typing as npt
 
-from bv_search.scan.solver import ROUGH, Floats, Solution, Solver
+from bv_search.scan.solver import ROUGH, Floats, Goal, Solution, Solver
 from bv_search.tasks.task import Kind, Logits
 
 PENALTIES = (1e4, 1e3, 1e2, 1e1, 1.0)
@@ -20,6 +20,7 @@ PENALTIES = (1e4, 1e3, 1e2, 1e1, 1.0)
 MOST_VAIN = 2  # penalties in a row that lower no loss
 
 MOST_ROWS = 50_000
+TOGETHER = 16  # classes up to which copies are solved together: of more, each is a wide product by itself
 LEAST_CURVATURE = 0.01  # of a row that is told apart: it may come to be curved again
 UNLIKELY = 20.0  # how far the logit of a class without rows is below the mean of the others
 
@@ -67,16 +68,18 @@ def fit_probes(lesson: Lesson, judge: Judge, *, penalties: Sequence[float] = PEN
         layers = target.layers(*solver.layer(solution))
         return [Probe(weights_FC=weights, bias_C=bias, penalty=solution.penalty) for weights, bias in layers]
 
-    path: list[Solution] = []
-    worth: list[tuple[float, float]] = []
+    last: Solution | None = None
+    found: list[tuple[float, float]] = []
     for penalty in penalties:
-        path.append(solver.solve(penalty, path[-1] if path else None, ROUGH))
-        worth.append(judge(probes_of(path[-1])))
-        losses = [loss for _, loss in worth]
+        last = solver.solve(penalty, last, ROUGH)
+        score, loss = judge(probes_of(last))
+        found.append((score, -loss))
+        if found.index(max(found)) == len(found) - 1:
+            best = last
+        losses = [-less for _, less in found]
         if len(losses) - losses.index(min(losses)) > MOST_VAIN:
             break
-    best = max(range(len(path)), key=lambda number: (worth[number][0], -worth[number][1]))
-    return probes_of(solver.solve(path[best].penalty, path[best]))
+    return probes_of(solver.solve(best.penalty, best))
 
 
 Layer = tuple[Floats, Floats]
@@ -94,6 +97,10 @@ class Values:
         self._learned_NK = learned_NK
         self.columns = learned_NK.shape[1]
 
+    @property
+    def parts(self) -> Iterable[tuple[slice, Goal]]:
+        return [(slice(None), self)]
+
     def curvatures(self, values_NK: Floats) -> Floats:
         return np.ones(len(values_NK), np.float32)
 
@@ -110,6 +117,7 @@ class Classes:
     """Cross-entropy over the classes that the rows have. Of two, the difference of their logits says all."""
 
     def __init__(self, labels_N: Floats, learned_NK: Mask, outputs: int) -> None:
+        self._given_N = labels_N
         self._present_P, self._labels_N = np.unique(labels_N.astype(np.int64), return_inverse=True)
         self._learned_NK, self._outputs = learned_NK, outputs
         pair = len(self._present_P) == 2
@@ -117,6 +125,16 @@ class Classes:
         self._logits_JP = np.array([[-0.5, 0.5]], np.float32) if pair else None
         self._columns_each = 1 if pair else len(self._present_P)
         self.columns = learned_NK.shape[1] * self._columns_each
+
+    @property
+    def parts(self) -> Iterable[tuple[slice, Goal]]:
+        copies, each = self._learned_NK.shape[1], self._columns_each
+        if copies == 1 or each <= TOGETHER:
+            return [(slice(None), self)]
+        return [
+            (slice(k * each, (k + 1) * each), Classes(self._given_N, self._learned_NK[:, [k]], self._outputs))
+            for k in range(copies)
+        ]
 
     def curvatures(self, values_NX: Floats) -> Floats:
         """Of two classes the most that it can be; of more the mean over classes and copies."""

@@ -163,13 +163,14 @@ class Scanner:
     def finale(self, finalists: Sequence[Finalist]) -> list[FinalistResult | Diverged]:
         """Train heads once more, on all rows, for as many passes as the search found best, in one pack."""
         labels_ND, kind = labels_of(self._everything), self._task.kind
-        constants_1C = self._standard.outputs(constant_answers(labels_ND, kind, self._task.outputs, None))
         states = [
             HeadState.fresh(
                 each.trial,
                 each.config,
                 self.shape,
-                constants_1C.expand(each.copies, -1) if each.config.reads_standard else None,
+                self._constants(labels_ND, each.config.training, None).expand(each.copies, -1)
+                if each.config.reads_standard
+                else None,
                 copies=each.copies,
             )
             for each in finalists
@@ -245,7 +246,9 @@ class Scanner:
 
     def fresh(self, head: Start) -> HeadState:
         """Heads on standard inputs start from the best constant answer, those on raw ones from zero."""
-        constants_KC = self._constants(head.config.training) if head.config.reads_standard else None
+        training, constants_KC = head.config.training, None
+        if head.config.reads_standard:
+            constants_KC = self._constants(self._labels_ND, training, self._folds)
         return HeadState.fresh(head.trial, head.config, self.shape, constants_KC, copies=self._copies)
 
     def _state(self, head: bytes | Start) -> HeadState:
@@ -301,11 +304,11 @@ class Scanner:
     def _labels_ND(self) -> np.ndarray:
         return labels_of(self._learned)
 
-    def _constants(self, training: TrainingConfig) -> Tensor:
+    def _constants(self, labels_ND: np.ndarray, training: TrainingConfig, folds: Folds | None) -> Tensor:
         """constants_KC, of the rows that a head of its share of the data learns from."""
-        rows = training.rows(len(self._labels_ND))
-        folds = None if self._folds is None else self._folds.first(rows)
-        answers_KC = constant_answers(self._labels_ND[:rows], self._task.kind, self._task.outputs, folds)
+        rows = training.rows(len(labels_ND))
+        own = None if folds is None else folds.first(rows)
+        answers_KC = constant_answers(labels_ND[:rows], self._task.kind, self._task.outputs, own)
         return self._standard.outputs(answers_KC)
 
     @cached_property

@@ -25,6 +25,7 @@ from bv_search.scan.outcome import Diverged
 from bv_search.scan.pack_trainer import PackTrainer
 from bv_search.scan.rows import Rows, RowsInMemory
 from bv_search.scan.state import HeadState
+from bv_search.store.layout import MICRO_BATCH
 from bv_search.tasks.task import Kind
 
 SETTLING = 16  # micro-batches; 64 gave the same scores
@@ -119,12 +120,18 @@ class _Training:
             trainers = [PackTrainer([copies[k] for k in group], self._data.kind) for group in lanes.groups]
             while position < stop and live:
                 until = min(stop, *(learner.course.next_border(position) for learner in live))
+                if lanes.has_turns and isinstance(self._data.rows, RowsInMemory):
+                    until = min(until, self._next_step(position))  # else time may be up before the last turn
                 lost = self._learn(lanes, trainers, position, until)
                 diverged += [_diverged(learner) for learner in live if lost.intersection(learner.copies)]
                 live = _leave(live, {each.trial for each in diverged}, trainers)
                 position = until if self._end > time.monotonic() else stop  # no more where the time is up
                 live = _leave(live, self._arrive(live, until, is_last=position == stop), trainers)
         return diverged
+
+    def _next_step(self, position: int) -> int:
+        begun, length = self._learners[0].course.last_border(position), self._batch // MICRO_BATCH
+        return begun + ((position - begun) // length + 1) * length
 
     def _learn(
         self, lanes: Lanes, trainers: Sequence[PackTrainer], start: int, stop: int

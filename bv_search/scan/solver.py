@@ -14,7 +14,7 @@ More features than rows are turned into the space of the rows: at the least, no 
 N rows, F features, G weights and the bias (F + 1), K columns, B features of a block.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil
 from typing import Protocol, Self
@@ -41,6 +41,10 @@ class Goal(Protocol):
 
     @property
     def columns(self) -> int: ...
+    @property
+    def parts(self) -> Iterable[tuple[slice, "Goal"]]:
+        """Columns that are solved for together, and what for; memory is that of the largest part."""
+
     def curvatures(self, values_NK: Floats) -> Floats:
         """About how curved each row's loss is here, for any column; of some goals the most that it can be."""
 
@@ -66,27 +70,36 @@ class Solver:
 
     def solve(self, penalty: float, begin: Solution | None = None, tolerance: float = FINE) -> Solution:
         """The weights with the least loss plus half the penalty times their squares."""
-        rows, columns = len(self._x_NF), self._goal.columns
-        begin_GK = begin.weights_GK if begin else np.zeros((self._x_NF.shape[1] + 1, columns), np.float32)
-        space = Coordinates(self._curvature_at(begin_GK), penalty)
+        begin_GK = begin.weights_GK if begin else self._zeros()
+        space, weights_GK = Coordinates(self._curvature_at(begin_GK), penalty), self._zeros()
+        for part, goal in self._goal.parts:
+            weights_GK[:, part] = self._descend(goal, begin_GK[:, part], penalty, space, tolerance)
+        return Solution(penalty=penalty, weights_GK=weights_GK)
 
+    def _descend(
+        self, goal: Goal, begin_GK: Floats, penalty: float, space: "Coordinates", tolerance: float
+    ) -> Floats:
         def at(place: Doubles) -> tuple[float, Doubles]:
-            weights_GK = space.weights(place.astype(np.float32).reshape(-1, columns))
-            loss, gradient_GK = self._loss(weights_GK, penalty)
+            weights_GK = space.weights(place.astype(np.float32).reshape(-1, goal.columns))
+            loss, gradient_GK = self._loss(goal, weights_GK, penalty)
             return loss, space.gradient(gradient_GK).ravel().astype(np.float64)
 
-        options = {"maxiter": STEPS, "gtol": tolerance * rows**0.5, "ftol": VAIN}
+        options = {"maxiter": STEPS, "gtol": tolerance * len(self._x_NF) ** 0.5, "ftol": VAIN}
         place = space.place(begin_GK).ravel()
         end = minimize(at, place, jac=True, method="L-BFGS-B", options=options).x
-        weights_GK = space.weights(end.astype(np.float32).reshape(-1, columns))
-        return Solution(penalty=penalty, weights_GK=weights_GK)
+        return space.weights(end.astype(np.float32).reshape(-1, goal.columns))
 
     def layer(self, solution: Solution) -> tuple[Floats, Floats]:
         """weights_FK and bias_K, of the features as they were given."""
         return self._turn(solution.weights_GK[:-1]), solution.weights_GK[-1]
 
+    def _zeros(self) -> Floats:
+        return np.zeros((self._x_NF.shape[1] + 1, self._goal.columns), np.float32)
+
     def _curvature_at(self, weights_GK: Floats) -> "Curvature":
-        of_rows_N = self._goal.curvatures(self._values(weights_GK))
+        """The mean over parts."""
+        found = [goal.curvatures(self._values(weights_GK[:, part])) for part, goal in self._goal.parts]
+        of_rows_N: Floats = np.mean(found, axis=0)
         if self._curvature is None or not np.array_equal(of_rows_N, self._curvature.of_rows_N):
             self._curvature = Curvature.of(self._x_NF, of_rows_N)
         return self._curvature
@@ -95,10 +108,10 @@ class Solver:
         values_NK: Floats = self._x_NF @ weights_GK[:-1] + weights_GK[-1]
         return values_NK
 
-    def _loss(self, weights_GK: Floats, penalty: float) -> tuple[float, Floats]:
+    def _loss(self, goal: Goal, weights_GK: Floats, penalty: float) -> tuple[float, Floats]:
         """What is to be least, and its gradient."""
         weights_FK = weights_GK[:-1]
-        loss, slopes_NK = self._goal.loss(self._values(weights_GK))
+        loss, slopes_NK = goal.loss(self._values(weights_GK))
         gradient_FK = self._x_NF.T @ slopes_NK + np.float32(penalty) * weights_FK
         gradient_GK = np.vstack([gradient_FK, slopes_NK.sum(axis=0)])
         return loss + penalty / 2 * float(np.square(weights_FK, dtype=np.float64).sum()), gradient_GK

@@ -12,6 +12,7 @@ import numpy as np
 from bv_search.errors import SpaceError, UnknownName
 
 MOST_STEPS = 1_000_000_000
+LARGEST = 2**53  # whole numbers up to it are their own floats
 Value = int | float
 
 
@@ -105,7 +106,7 @@ class RandInt:
         return type(value) is int and self.low <= value < self.high
 
     def exact(self, value: float) -> Value:
-        return int(value)
+        return min(max(round(value), self.low), self.high - 1)
 
 
 Distribution = Choice | Uniform | LogUniform | QUniform | RandInt
@@ -167,6 +168,8 @@ def _randint(value: Any, where: str) -> RandInt:
     low, high = _bounds(value, ("low", "high"), where)
     if type(low) is not int or type(high) is not int:
         raise SpaceError("bad bounds", where=where, expected="whole numbers", found=value)
+    if max(abs(low), abs(high)) > LARGEST:
+        raise SpaceError("bad bounds", where=where, expected=f"within ±{LARGEST:,}", found=f"[{low}, {high}]")
     return RandInt(low, high)
 
 

@@ -6,6 +6,8 @@ from functools import cached_property
 
 from bv_search.command import AUTO, Progress
 from bv_search.scan.store_view import count_rows, doubts, learned_split
+from bv_search.store.store import Store
+from bv_search.tasks.row import Role
 from bv_search.tune.budget import Budget, interruptible
 from bv_search.tune.dispatcher import Dispatcher
 from bv_search.tune.finale import Finale, find_finalists
@@ -24,6 +26,7 @@ from bv_search.tune.warm_start import Told, read_told, sentence
 from bv_search.tune.workers import Workers
 
 RAY_STATE = "ray"  # the folder of a run where Ray Tune keeps its own
+MOST_ANSWERS = 1 << 29  # numbers that heads say at once: 2 GB
 
 
 @dataclass(kw_only=True)
@@ -46,7 +49,7 @@ class Session:
             self._search()
             self.times.note("search")
             self.why = self.budget.reason  # before its time is up while heads are scored
-            self._dispatcher.finish(self._room)
+            self._dispatcher.finish(min(self._room, heads_to_hear(self.study.store)))
             self.times.note("score")
             if not self.budget.is_interrupted:
                 self._play_finale()
@@ -189,3 +192,10 @@ def doubts_of_learning(searcher: Searcher, past: Sequence[Past], left: int, gene
             f"all {left} heads are drawn before the first has a score, so no better than at random: "
             "a smaller --generation, or more trials, let the searcher learn"
         )
+
+
+def heads_to_hear(store: Store) -> int:
+    """Heads whose answers to all rows have room beside each other."""
+    splits = [split for role in Role for split in store.splits(role)]
+    answers = sum(int(each.lengths.sum()) if store.task.per_token else each.windows for each in splits)
+    return max(1, MOST_ANSWERS // (store.task.outputs * answers))

@@ -5,7 +5,7 @@ import sys
 
 from bv_search.bench.memory import forget_peak, peak, resident
 from bv_search.heads.config import AdapterHead, HeadConfig
-from bv_search.scan.capacity import head_bytes
+from bv_search.scan.capacity import need_of
 from bv_search.scan.outcome import Start
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.training import TrainingConfig
@@ -22,7 +22,7 @@ def main(place: str) -> None:
     before = resident()
     saved = [scanner.segment([_start(trial, LARGE)], 14, score=())[0].state or b"" for trial in TRIALS]
     scanner.segment(saved, 26, score=TRIALS)
-    planned = len(TRIALS) * head_bytes(LARGE, scanner.shape, dropout=0.0, longest=1)
+    planned = len(TRIALS) * need_of(LARGE, scanner.shape, dropout=0.0, longest=1, windows=32).alone
     print(json.dumps({"taken": peak() - before, "planned": planned}))  # noqa: T201
 
 

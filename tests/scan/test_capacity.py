@@ -20,8 +20,9 @@ from bv_search.heads.config import (
     MlpHead,
     PooledAdapterHead,
     PoolingHead,
+    XceptionHead,
 )
-from bv_search.scan.capacity import LARGEST, free_memory, head_bytes, pack_capacity
+from bv_search.scan.capacity import LARGEST, Need, free_memory, need_of, pack_capacity
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.training import TrainingConfig
 from bv_search.scan.trial import TrialConfig
@@ -61,8 +62,28 @@ def test_copies_count_as_heads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert capacity(LARGE, 1) // 5 == capacity(LARGE, 5) > 0
 
 
+def test_of_one_token_a_step_takes_its_batch_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of heads that take turns one at a time keeps anything."""
+    monkeypatch.setattr("bv_search.scan.capacity.free_memory", lambda _: 24 << 30)
+    one_token = replace(BERT_LARGE, per_token=False, tokens=1)
+
+    def need(head: HeadConfig, batch: int) -> Need:
+        return need_of(head, one_token, dropout=0.0, longest=1, windows=batch)
+
+    def capacity(head: HeadConfig, batch: int) -> int:
+        trial = TrialConfig(head=head, training=TrainingConfig(batch=batch))
+        return pack_capacity([trial], one_token, longest=1, device=CPU)
+
+    wide, deep = AdapterHead(size=4096), XceptionHead(form="full")
+    assert need(wide, 1024).always > 1.5 * need(wide, 16).always
+    assert 1 < capacity(wide, 1024) < capacity(wide, 16)
+    assert need(deep, 256).in_turn == 16 * need(deep, 16).in_turn
+    assert need(deep, 256).always == need(deep, 16).always
+    assert capacity(deep, 16) > capacity(deep, 256) > 1
+
+
 def test_constant_heads_take_next_to_nothing() -> None:
-    assert 0 < head_bytes(ConstantHead(), BERT_LARGE, dropout=0.1, longest=386) < 1000
+    assert 0 < need_of(ConstantHead(), BERT_LARGE, dropout=0.1, longest=386).alone < 1000
     assert pack_capacity(trials(ConstantHead()), BERT_LARGE, longest=386, device=CPU) == LARGEST
 
 
@@ -94,7 +115,7 @@ def test_a_head_that_reads_first_tokens_keeps_nothing_of_the_others() -> None:
     first, mean = AdapterHead(), AdapterHead(readout="mean")
 
     def kept(head: HeadConfig, shape: HeadShape, longest: int) -> int:
-        return head_bytes(head, shape, dropout=0.0, longest=longest)
+        return need_of(head, shape, dropout=0.0, longest=longest).alone
 
     assert kept(first, CLASSES, 386) == kept(first, CLASSES, 1) < kept(mean, CLASSES, 386)
     assert kept(first, BERT_LARGE, 386) > kept(first, BERT_LARGE, 1), "spans are answered at every token"
@@ -115,8 +136,8 @@ def test_a_head_that_reads_first_tokens_keeps_nothing_of_the_others() -> None:
 )
 def test_dropout_is_planned_for_whichever_head_may_have_it(head: HeadConfig) -> None:
     shape = CLASSES if head.for_windows else BERT_LARGE
-    without, with_it = (head_bytes(head, shape, dropout=rate, longest=386) for rate in (0.0, 0.1))
-    assert without < with_it
+    without, with_it = (need_of(head, shape, dropout=rate, longest=386) for rate in (0.0, 0.1))
+    assert without.alone < with_it.alone
 
 
 def test_one_trial_with_dropout_says_that_all_may_have_it(monkeypatch: pytest.MonkeyPatch) -> None:

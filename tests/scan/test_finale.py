@@ -178,3 +178,17 @@ def test_one_that_diverges_is_lost_alone(stores: dict[str, Store]) -> None:
     assert [each.trial for each in found] == ["wild", "tame"]
     (lost,) = Scanner(stores["one token"].path, folds=3).finale([wild])
     assert isinstance(lost, Diverged)
+
+
+def test_a_finalist_on_a_share_of_the_data_begins_from_the_labels_of_that(
+    stores: dict[str, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known: list[int] = []
+
+    def watched(labels_ND: np.ndarray, *more: Any) -> Tensor:
+        known.append(len(labels_ND))
+        return constant_answers(labels_ND, *more)
+
+    monkeypatch.setattr("bv_search.scan.scanner.constant_answers", watched)
+    play(stores["one token"], finalist("half", data_fraction=0.5), finalist("whole"))
+    assert known == [80, 144]

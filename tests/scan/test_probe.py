@@ -1,11 +1,14 @@
 """Linear probes are the least of their loss, as scikit-learn's are; the best on other rows is chosen."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from bv_search.scan import probe as probe_module
+from bv_search.scan import solver
 from bv_search.scan.probe import MOST_ROWS, PENALTIES, Judge, Lesson, Mask, Probe, fit_probes
 from bv_search.scan.solver import Floats
 from bv_search.tasks.task import Kind, Logits
@@ -193,6 +196,27 @@ def test_copies_share_a_penalty_and_each_learns_from_its_own_rows(outputs: int) 
         alone = probe(x_NF[learned_N], labels_N[learned_N], outputs=outputs, penalty=penalty)
         np.testing.assert_allclose(probe_of_copy.weights_FC, alone.weights_FC, rtol=1e-3, atol=1e-4)
         np.testing.assert_allclose(probe_of_copy.bias_C, alone.bias_C, rtol=1e-3, atol=1e-4)
+
+
+def test_copies_of_many_classes_are_solved_one_by_one_to_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that memory is that of one."""
+    x_NF = features(240, 6)
+    learned_NK = np.arange(240)[:, None] % 3 != np.arange(3)
+    one = lesson(x_NF, classes(x_NF, 4), outputs=4, learned_NK=learned_NK)
+    together = fit_probes(one, lambda _: (0.0, 0.0), penalties=(10.0,))
+    monkeypatch.setattr(probe_module, "TOGETHER", 3)
+    largest: list[int] = []
+    minimize = vars(solver)["minimize"]
+
+    def watched(at: Any, begin: Any, **more: Any) -> Any:
+        largest.append(len(begin))
+        return minimize(at, begin, **more)
+
+    monkeypatch.setattr(solver, "minimize", watched)
+    apart = fit_probes(one, lambda _: (0.0, 0.0), penalties=(10.0,))
+    assert set(largest) == {7 * 4}
+    for each, other in zip(together, apart, strict=True):
+        np.testing.assert_allclose(each.weights_FC, other.weights_FC, atol=2e-4)
 
 
 def test_a_copy_without_rows_of_a_class_takes_it_for_unlikely() -> None:

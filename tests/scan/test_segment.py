@@ -15,6 +15,7 @@ from bv_search.scan.checks import Check
 from bv_search.scan.course import Course
 from bv_search.scan.order import parts
 from bv_search.scan.outcome import Diverged, Final, SegmentResult, Start
+from bv_search.scan.pack_trainer import PackTrainer
 from bv_search.scan.scanner import Scanner
 from bv_search.scan.state import HeadState, own_weights
 from bv_search.scan.trial import TrialConfig
@@ -442,3 +443,23 @@ def test_micro_batches_are_copies_that_keep_no_block_mapped(tmp_path: Path) -> N
         kept.append(batch)
         assert Path("/proc/self/maps").read_text().count(f"{store.path}/train/blocks") == 1
     assert len(kept) == 13
+
+
+def test_heads_that_take_turns_go_step_by_step(
+    stores: dict[str, Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that went a whole stretch by itself would, when time is up, have all others follow it there."""
+    turns: list[PackTrainer] = []
+    learn = PackTrainer.learn
+
+    def watched(self: PackTrainer, *batch: Any) -> Any:
+        turns.append(self)
+        return learn(self, *batch)
+
+    monkeypatch.setattr(PackTrainer, "learn", watched)
+    cnn = {"kind": "cnn", "channels": 4}
+    Scanner(stores["one token"].path).segment(
+        [start(name, head=cnn, batch=48) for name in "abc"], 13, score=()
+    )
+    assert len(turns) == 3 * 5
+    assert all(len(set(turns[n : n + 3])) == 3 for n in range(0, 15, 3))

@@ -1,5 +1,7 @@
 """The least of a loss and a penalty, however its features are turned or cut."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
@@ -47,6 +49,10 @@ class Squares:
     @property
     def columns(self) -> int:
         return len(self._y_NK[0])
+
+    @property
+    def parts(self) -> Iterable[tuple[slice, solver.Goal]]:
+        return [(slice(0, 1), Squares(self._y_NK[:, :1])), (slice(1, 3), Squares(self._y_NK[:, 1:]))]
 
     def curvatures(self, values_NK: Floats) -> Floats:
         return np.ones(len(values_NK), np.float32)

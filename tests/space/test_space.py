@@ -24,6 +24,7 @@ def parse(space: dict[str, Any], **more: Any) -> None:
         ({"learning_rate": {"loguniform": [0, 0.01]}}, "low above 0"),
         ({"learning_rate": {"uniform": ["a", "b"]}}, "bad bounds"),
         ({"seed": {"randint": [0.5, 3]}}, "whole numbers"),
+        ({"seed": {"randint": [0, 2**64]}}, "within ±9,007,199,254,740,992"),
         ({"batch": {"quniform": [16, 64]}}, r"expected \[low, high, step\]"),
         ({"seed": {"choice": []}}, "a list of options"),
         ({"seed": [1, 2]}, "a bare list"),

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from hyperopt import Trials
 
 
+MOST_INTS = 1000  # of which TPE keeps a probability each
+
+
 class HyperOpt(Searcher):
     finds_fronts = False
     startup_points = 10
@@ -85,6 +88,8 @@ def _parameter(distribution: Distribution, path: str) -> Any:
     match distribution:
         case Choice(options):
             return hp.choice(path, [_expression(o, f"{path}.{index}") for index, o in enumerate(options)])
+        case RandInt(low, high) if high - low > MOST_INTS:
+            return hp.quniform(path, low, high - 1, 1)
         case RandInt(low, high):
             return hp.randint(path, low, high)
         case LogUniform(low, high):

@@ -38,3 +38,15 @@ def test_points_that_failed_teach_nothing() -> None:
         failing.tell(f"{number:04d}", None)
     assert failing.told == searcher.told
     assert failing.ask("0100") == searcher.ask("0100")
+
+
+def test_of_many_whole_numbers_it_keeps_no_probability_each() -> None:
+    """Seeds from two thousand millions took 16 GB."""
+    many = {"head": {"kind": "pooling"}, "seed": {"randint": [0, 2**31 - 1]}}
+    searcher = HyperOpt(parse_space({"space": many}, "seeds"), 0)
+    for number in range(FEW + 1):
+        searcher.adopt(f"{number:04d}", {"seed": number * 10**8})
+        searcher.tell(f"{number:04d}", number / 10)
+    seeds = [(searcher.ask(str(number)) or {})["seed"] for number in range(100, 104)]
+    assert all(type(seed) is int and 0 <= seed < 2**31 - 1 for seed in seeds)
+    assert len(set(seeds)) == 4
