@@ -17,7 +17,8 @@ from bv_search.bench.made_up import MadeUpFinals, made_up_segment
 from bv_search.scan.outcome import Final, SegmentResult
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.layout import MICRO_BATCH
-from bv_search.tune.packing import Order, Scoring
+from bv_search.tune.errand import Scoring
+from bv_search.tune.packing import Order
 from bv_search.tune.workers import Call, EndedCall
 
 CHUNKS = 512  # of the training rows, each of which a node cache has or lacks

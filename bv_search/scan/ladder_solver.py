@@ -33,7 +33,7 @@ ANSWER_BYTES = MOST_THREADS * 24  # while probes are solved, of what one says of
 WEIGHT_BYTES = 300  # of each weight that is solved for: L-BFGS remembers ten steps
 SOLVER_BYTES = 4 << 30  # of the weights of all threads
 
-Here = slice
+ChannelSlice = slice
 """The channels that a probe reads."""
 
 
@@ -86,7 +86,7 @@ class _School:
     labels_N: np.ndarray
     learned_NK: Mask
     judge: Judge
-    ask: Callable[[Here, Sequence[Probe]], Logits]
+    ask: Callable[[ChannelSlice, Sequence[Probe]], Logits]
 
     def teach(self, copies: Copies) -> None:
         config, outputs = copies[0].config, copies[0].shape.outputs
@@ -102,7 +102,7 @@ class _School:
         for head, probe in zip(copies, fit_probes(lesson, partial(self._worth, here)), strict=True):
             _give_weights(head, probe)
 
-    def _worth(self, here: Here, probes: Sequence[Probe]) -> tuple[float, float]:
+    def _worth(self, here: ChannelSlice, probes: Sequence[Probe]) -> tuple[float, float]:
         verdict = self.judge.weigh(self.ask(here, probes).astype(np.float32))
         assert verdict is not None, "a solved probe has finite answers"
         return verdict.score, verdict.loss
@@ -129,7 +129,7 @@ def _fold_school(data: TrainingData, folds: Folds) -> _School:
     judged = folds.among(windows)
     asked_N = judged.judged - windows[0]
 
-    def ask(here: Here, probes: Sequence[Probe]) -> Logits:
+    def ask(here: ChannelSlice, probes: Sequence[Probe]) -> Logits:
         logits_NC = np.empty((len(asked_N), len(probes[0].bias_C)), np.float32)
         for copy, probe in enumerate(probes):
             own = folds_N[asked_N] == copy
@@ -145,7 +145,9 @@ def _fold_school(data: TrainingData, folds: Folds) -> _School:
     )
 
 
-def _features(hidden_NLH: np.ndarray, here: Here, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+def _features(
+    hidden_NLH: np.ndarray, here: ChannelSlice, rows: np.ndarray | slice = slice(None)
+) -> np.ndarray:
     """x_NF: the channels of a row side by side."""
     chosen = hidden_NLH[:, here][rows]
     return chosen.reshape(len(chosen), -1)

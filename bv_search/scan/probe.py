@@ -51,11 +51,11 @@ class Probe:
         return logits_NC
 
 
-Judge = Callable[[Sequence[Probe]], tuple[float, float]]
+Weigh = Callable[[Sequence[Probe]], tuple[float, float]]
 """The score and the loss of what the copies of a probe say."""
 
 
-def fit_probes(lesson: Lesson, judge: Judge, *, penalties: Sequence[float] = PENALTIES) -> list[Probe]:
+def fit_probes(lesson: Lesson, weigh: Weigh, *, penalties: Sequence[float] = PENALTIES) -> list[Probe]:
     """The copies of a probe, all of one penalty: that with the best score, of equal ones with the least loss.
 
     Penalties come from strong to weak, and are compared where they are nearly solved for; then the best is
@@ -72,7 +72,7 @@ def fit_probes(lesson: Lesson, judge: Judge, *, penalties: Sequence[float] = PEN
     found: list[tuple[float, float]] = []
     for penalty in penalties:
         last = solver.solve(penalty, last, ROUGH)
-        score, loss = judge(probes_of(last))
+        score, loss = weigh(probes_of(last))
         found.append((score, -loss))
         if found.index(max(found)) == len(found) - 1:
             best = last

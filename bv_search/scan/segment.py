@@ -137,24 +137,26 @@ class _Training:
         self, lanes: Lanes, trainers: Sequence[PackTrainer], start: int, stop: int
     ) -> set[LearningCopy]:
         """All lanes at a batch that was read for them all, or each at its own, where rows are in memory."""
-        rows, end = self._data.rows, _End(self._end)
+        rows, line = self._data.rows, _StopLine(self._end)
         if isinstance(rows, RowsInMemory):
-            work = partial(self._learn_alone, start=start, stop=stop, end=end)
+            work = partial(self._learn_alone, start=start, stop=stop, line=line)
             return set(chain.from_iterable(lanes.run(work, trainers)))
         lost: set[LearningCopy] = set()
         for number, batch in enumerate(rows.stretch(self._rows, start, stop, self._batch)):
-            if end.is_before(number) or all(trainer.is_empty for trainer in trainers):
+            if all(trainer.is_empty for trainer in trainers) or not line.let_begin(number):
                 break
             learn = methodcaller("learn", batch, self._labels(batch), self._folds(batch))
             lost.update(chain.from_iterable(lanes.run(learn, trainers)))
         return lost
 
-    def _learn_alone(self, trainer: PackTrainer, *, start: int, stop: int, end: "_End") -> list[LearningCopy]:
+    def _learn_alone(
+        self, trainer: PackTrainer, *, start: int, stop: int, line: "_StopLine"
+    ) -> list[LearningCopy]:
         lost: list[LearningCopy] = []
         begun = self._learners[0].course.last_border(start)
         stretch = self._data.rows.stretch(self._rows, start, stop, self._batch, begun=begun)
         for number, batch in enumerate(stretch):
-            if trainer.is_empty or end.is_before(number):
+            if trainer.is_empty or not line.let_begin(number):
                 break
             lost += trainer.learn(batch, self._labels(batch), self._folds(batch))
         return lost
@@ -207,7 +209,7 @@ class _Training:
                 lanes.run(partial(gather_statistics, batch, number), packs)
 
 
-class _End:
+class _StopLine:
     """When a segment's time is up, all lanes stop at one batch: the furthest that any of them has begun."""
 
     def __init__(self, time_up: float) -> None:
@@ -216,14 +218,14 @@ class _End:
         self._furthest = 0  # the first batch is always done
         self._lock = Lock()
 
-    def is_before(self, batch: int) -> bool:
-        """Whether a batch is not done any more."""
+    def let_begin(self, batch: int) -> bool:
+        """Whether a lane goes on with a batch, which is noted."""
         with self._lock:
             if self._last is None and time.monotonic() >= self._time_up:
                 self._last = self._furthest
             if self._last is None:
                 self._furthest = max(self._furthest, batch)
-            return self._last is not None and batch > self._last
+            return self._last is None or batch <= self._last
 
 
 def _leave(

@@ -2,7 +2,6 @@
 
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from bv_search.command import Progress
@@ -12,23 +11,12 @@ from bv_search.scan.ladder import LadderRung
 from bv_search.scan.outcome import Diverged, Final, SegmentResult, Start
 from bv_search.scan.trial import TrialConfig
 from bv_search.tune.budget import Budget
+from bv_search.tune.errand import LadderSolve, Scoring
 from bv_search.tune.halving import Halving
-from bv_search.tune.packing import (
-    SCORING,
-    TRIAL,
-    LadderSolve,
-    News,
-    Order,
-    Packer,
-    Round,
-    Scoring,
-    WaitingHead,
-)
+from bv_search.tune.packing import SCORING, TRIAL, News, Order, Packer, Round, WaitingHead
 from bv_search.tune.recorder import Recorder, share_out
 from bv_search.tune.resume import Past
 from bv_search.tune.workers import Call, LostCall, Workers
-
-ATTEMPTS = 2  # a single head that takes so many processes down with it is to blame
 
 
 class Dispatcher:
@@ -167,7 +155,7 @@ class Dispatcher:
         """Answers of every head whose training is over, in packs, on all workers."""
         left = self._unscored()
         packs = share_out(self._recorder, SCORING, left, pack=pack, workers=self._workers.size)
-        waiting = deque(Scoring(trials=trials) for trials in packs)
+        waiting = deque(Scoring(heads=tuple(trials)) for trials in packs)
         while waiting or self._workers.running:
             self._progress.update(f"scored {len(left) - len(self._unscored())} of {len(left)} heads")
             self._workers.expect(len(waiting))
@@ -181,18 +169,15 @@ class Dispatcher:
     def _unscored(self) -> list[str]:
         return [trial for trial in sorted(self._halted) if trial not in self._failed]
 
-    def _scored(self, scoring: Scoring, result: list[Final | Diverged] | LostCall) -> list[Scoring]:
-        """What is to be scored again: together once more, if a worker died, or else apart."""
+    def _scored(self, scoring: Scoring, result: list[Final | Diverged] | LostCall) -> Sequence[Scoring]:
+        """What is to be scored again."""
         if not isinstance(result, LostCall):
             self._record_finals(result)
             return []
-        again = replace(scoring, losses=scoring.losses + result.charge)
-        if result.worker_died and again.losses < ATTEMPTS:
-            return [again]
-        if len(scoring.trials) > 1:
-            return [Scoring(trials=[trial]) for trial in scoring.trials]
-        self.fail(scoring.trials[0], result.reason)
-        return []
+        again = scoring.after(result)
+        if not again:
+            self.fail(scoring.trials[0], result.reason)
+        return again
 
     def _record_finals(self, finals: Sequence[Final | Diverged]) -> None:
         """Rungs of the ladder that were solved had no way to go, and are done."""
@@ -211,20 +196,16 @@ class Dispatcher:
             self._workers.submit(Call(method="solve", arguments=(solve.heads,), about=solve))
 
     def _solved(self, solve: LadderSolve, result: list[Final | Diverged] | LostCall) -> None:
-        """A worker that died was not to blame the first time."""
         if not isinstance(result, LostCall):
             self._record_finals(result)
             for final in result:
                 if isinstance(final, Final):
                     self._budget.hear(final.trial, final.select.score)
             return
-        again = replace(solve, losses=solve.losses + result.charge)
-        if result.worker_died and again.losses < ATTEMPTS:
-            self._solves.append(again)
-        elif len(solve.heads) > 1:  # the one that is too much shall not take the others with it
-            self._solves += [LadderSolve(heads=(head,)) for head in solve.heads]
-        else:
-            self.fail(solve.heads[0].trial, result.reason)
+        again = solve.after(result)
+        self._solves += again
+        if not again:
+            self.fail(solve.trials[0], result.reason)
 
     def _show(self) -> None:
         heads = sum(len(call.about.heads) for call in self._workers.running)
@@ -313,16 +294,14 @@ class Dispatcher:
 
     def _lost(self, order: Order, lost: LostCall) -> None:
         """Heads are as they were before the segment: try again, apart if it cannot be done together."""
-        again = replace(order, losses=order.losses + lost.charge)
-        if lost.worker_died and again.losses < ATTEMPTS:
-            self._progress.say(f"a segment of {len(order.heads)} heads is repeated: {lost.reason}")
-            self._round.retry(again)
-        elif len(order.heads) > 1:
-            self._progress.say(f"a segment of {len(order.heads)} heads is taken apart: {lost.reason}")
-            self._round.retry(*order.halves())
-        else:
-            (trial,) = order.trials
-            self.fail(trial, lost.reason)
-            self._round.failed(trial, lost.reason)
-            if self._round.is_in:
-                self._record_verdicts(self._judge())
+        again = order.after(lost)
+        if again:
+            how = "repeated" if len(again) == 1 else "taken apart"
+            self._progress.say(f"a segment of {len(order.heads)} heads is {how}: {lost.reason}")
+            self._round.retry(*again)
+            return
+        (trial,) = order.trials
+        self.fail(trial, lost.reason)
+        self._round.failed(trial, lost.reason)
+        if self._round.is_in:
+            self._record_verdicts(self._judge())

@@ -5,27 +5,19 @@ search found best. Which of the finalists is the winner, their scores in the sea
 """
 
 from collections import deque
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 
 from bv_search.command import Progress
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import best
 from bv_search.scan.outcome import Finalist
 from bv_search.tune.budget import Budget
-from bv_search.tune.dispatcher import ATTEMPTS
+from bv_search.tune.errand import FinalPack
 from bv_search.tune.recorder import Recorder, share_out
 from bv_search.tune.resume import Past, read_past
 from bv_search.tune.workers import Call, EndedCall, LostCall, Workers
 
 FINALE = "finale"  # the event that notes which heads learn together
-
-
-@dataclass(frozen=True, kw_only=True)
-class FinalPack:
-    """Finalists that learn together."""
-
-    finalists: tuple[Finalist, ...]
-    losses: int = 0  # of workers that were at it
 
 
 def find_finalists(run: Run) -> list[Finalist]:
@@ -74,7 +66,7 @@ class Finale:
             self._workers.expect(len(waiting))
             while waiting and self._workers.idle and not self._budget.is_interrupted:
                 pack = waiting.popleft()
-                self._workers.submit(Call(method="finale", arguments=(pack.finalists,), about=pack))
+                self._workers.submit(Call(method="finale", arguments=(pack.heads,), about=pack))
             for end in self._workers.finished(wait=None):
                 waiting.extend(self._ended(end))
             self._recorder.mirror()
@@ -82,22 +74,16 @@ class Finale:
     def _packs(self, finalists: dict[str, Finalist], room: int) -> list[FinalPack]:
         size = self._workers.size
         packs = share_out(self._recorder, FINALE, list(finalists), pack=max(1, room), workers=size)
-        return [FinalPack(finalists=tuple(finalists[trial] for trial in pack)) for pack in packs]
+        return [FinalPack(heads=tuple(finalists[trial] for trial in pack)) for pack in packs]
 
-    def _ended(self, end: EndedCall) -> list[FinalPack]:
-        """What is to be tried again: together once more, if a worker died, or else apart."""
+    def _ended(self, end: EndedCall) -> Sequence[FinalPack]:
+        """What is to be tried again."""
         pack: FinalPack = end.call.about
         if isinstance(end.result, LostCall):
-            return self._again(pack, end.result)
-        configs = [finalist.config for finalist in pack.finalists]
+            again = pack.after(end.result)
+            if not again:
+                self._recorder.encore_failed(pack.trials[0], end.result.reason)
+            return again
+        configs = [finalist.config for finalist in pack.heads]
         self._recorder.encores(list(zip(end.result, configs, strict=True)), end.seconds)
-        return []
-
-    def _again(self, pack: FinalPack, lost: LostCall) -> list[FinalPack]:
-        again = replace(pack, losses=pack.losses + lost.charge)
-        if lost.worker_died and again.losses < ATTEMPTS:
-            return [again]
-        if len(pack.finalists) > 1:
-            return [FinalPack(finalists=(finalist,)) for finalist in pack.finalists]
-        self._recorder.encore_failed(pack.finalists[0].trial, lost.reason)
         return []

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import ceil
+from typing import Self
 
 from bv_search.scan.checks import Check
 from bv_search.scan.course import Course
-from bv_search.scan.outcome import Start
 from bv_search.scan.trial import TrialConfig
 from bv_search.store.layout import MICRO_BATCH
+from bv_search.tune.errand import Errand
 
 REDUCTION = 3  # one head of so many goes on
 FLOOR = 24  # steps before the first rung: three passes of the smallest stores …
@@ -83,23 +84,22 @@ class WaitingHead:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Order:
+class Order(Errand):
     """A segment to be run."""
 
     heads: tuple[WaitingHead, ...]
     stop: int
     score: frozenset[str]  # trials that reach a stop of their own, and so need a score
-    losses: int = 0  # how often it was lost with its worker
 
     @property
     def trials(self) -> list[str]:
         return [head.trial for head in self.heads]
 
-    def halves(self) -> tuple["Order", ...]:
-        """What to try when the whole cannot be run: the heads apart, down to the one that is to blame."""
+    def apart(self) -> Sequence[Self]:
+        """In halves, down to the head that is to blame."""
         middle = (len(self.heads) + 1) // 2
         parts = (self.heads[:middle], self.heads[middle:])
-        return tuple(Order(heads=part, stop=self.stop, score=self.score) for part in parts if part)
+        return [type(self)(heads=part, stop=self.stop, score=self.score) for part in parts if part]
 
 
 class Packer:
@@ -174,22 +174,6 @@ class News:
 
     score: float | None  # None: it failed
     goes_on: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Scoring:
-    """Heads at the end of their way that are scored together."""
-
-    trials: list[str]
-    losses: int = 0  # of workers that were at it
-
-
-@dataclass(frozen=True, kw_only=True)
-class LadderSolve:
-    """Rungs of the ladder that are solved together."""
-
-    heads: tuple[Start, ...]
-    losses: int = 0  # of workers that were at it
 
 
 class Round:

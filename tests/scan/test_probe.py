@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 from bv_search.scan import probe as probe_module
 from bv_search.scan import solver
-from bv_search.scan.probe import MOST_ROWS, PENALTIES, Judge, Lesson, Mask, Probe, fit_probes
+from bv_search.scan.probe import MOST_ROWS, PENALTIES, Lesson, Mask, Probe, Weigh, fit_probes
 from bv_search.scan.solver import Floats
 from bv_search.tasks.task import Kind, Logits
 
@@ -45,7 +45,7 @@ def lesson(x_NF: Floats, labels_N: Floats, *, outputs: int = 2, learned_NK: Mask
     return Lesson(x_NF=x_NF, labels_N=labels_N, learned_NK=learned_NK, kind=kind, outputs=outputs)
 
 
-def fit(one: Lesson, judge: Judge, penalties: Sequence[float] = PENALTIES) -> Probe:
+def fit(one: Lesson, judge: Weigh, penalties: Sequence[float] = PENALTIES) -> Probe:
     (found,) = fit_probes(one, judge, penalties=penalties)
     return found
 

@@ -139,10 +139,10 @@ def test_a_lost_order_is_taken_apart_until_one_head_is_left(rungs: Rungs) -> Non
     heads = tuple(waiting(trial) for trial in "abc")
     order = Order(heads=heads, stop=63, score=frozenset("abc"))
 
-    first, second = order.halves()
+    first, second = order.apart()
 
     assert (names(first), names(second)) == (["a", "b"], ["c"])
-    assert [names(half) for half in first.halves()] == [["a"], ["b"]]
+    assert [names(half) for half in first.apart()] == [["a"], ["b"]]
 
 
 def test_a_trial_that_was_ended_is_dropped(rungs: Rungs) -> None:
