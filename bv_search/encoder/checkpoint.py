@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import torch
 import transformers
@@ -29,9 +28,10 @@ from bv_search.encoder.pretrained import (
 )
 from bv_search.encoder.silence import silence
 from bv_search.encoder.stage import STAGE_FILE, Stage, is_stage, read_stage
+from bv_search.encoder.unit import make_exact
 from bv_search.errors import EncoderError
 from bv_search.tasks.registry import task_from_json
-from bv_search.tasks.task import Task
+from bv_search.tasks.task import Kind, Task
 
 
 def load_encoder(source: str | Path, *, task: Task | None = None, device: str = AUTO) -> Encoder:
@@ -99,7 +99,7 @@ def load_untrained(location: EncoderLocation, task: Task, *, seed: int) -> Check
     config.update(task.model_settings)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        model, missing = read_model(location, config, _model_class(task), new_head=True)
+        model, missing = _read_task_model(location, config, task, new_head=True)
     refuse_missing(location, [name for name in missing if _is_encoder_weight(model, name)])
     check_length(location, config, task)
     return Checkpoint(
@@ -175,17 +175,22 @@ def _task_of(stage: Stage | None, task: Task | None, location: EncoderLocation) 
     return task_from_json(stage.task, location.folder / STAGE_FILE)
 
 
-def _model_class(task: Task) -> Any:
-    return getattr(transformers, task.model_class)
-
-
 def _read_stage_model(
     location: EncoderLocation, config: PreTrainedConfig, task: Task | None
 ) -> PreTrainedModel:
     assert task is not None, "a stage has a task"
-    model, missing = read_model(location, config, _model_class(task))
+    model, missing = _read_task_model(location, config, task)
     refuse_missing(location, missing)
     return model
+
+
+def _read_task_model(
+    location: EncoderLocation, config: PreTrainedConfig, task: Task, *, new_head: bool = False
+) -> tuple[PreTrainedModel, list[str]]:
+    model, missing = read_model(location, config, getattr(transformers, task.model_class), new_head=new_head)
+    if task.kind is Kind.REGRESSION:
+        make_exact(model)
+    return model, missing
 
 
 def _read_base(location: EncoderLocation, config: PreTrainedConfig) -> PreTrainedModel:

@@ -23,6 +23,7 @@ from bv_search.precision import BFLOAT16, FLOAT32
 
 STAGE_FILE = "stage.json"
 SEEN_FILE = "seen.parquet"
+RAW, STANDARD = "raw", "standard"
 FORMAT_VERSION = 1
 AGAIN = "delete the stage and run bv-search finetune again"
 
@@ -49,6 +50,7 @@ class Stage:
     seconds: Number  # of training up to here, evaluation not counted
     precision: Annotated[str, one_of(FLOAT32, BFLOAT16)] = FLOAT32  # of the matrix products of training
     parts: Positive = 1  # that each step was read in, each with a dropout of its own
+    values: Annotated[str, one_of(RAW, STANDARD)] = RAW  # as a regression learned them; at first, raw
     format_version: int = FORMAT_VERSION
 
     def to_json(self) -> dict[str, Any]:

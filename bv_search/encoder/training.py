@@ -34,9 +34,11 @@ from bv_search.encoder.loss import LOSSES
 from bv_search.encoder.pretrained import first_line
 from bv_search.encoder.share import ALONE, Share
 from bv_search.encoder.silence import silence
+from bv_search.encoder.stage import RAW, STANDARD
+from bv_search.encoder.unit import ONE, Unit, value_layer
 from bv_search.errors import EncoderError
 from bv_search.precision import FLOAT32, dtype_of
-from bv_search.tasks.task import Task
+from bv_search.tasks.task import Kind, Task
 
 WARMUP_EPOCHS, WARMUP_STEPS = 0.1, 100  # whichever is shorter
 GRADIENT_NORM = 1.0
@@ -95,8 +97,9 @@ class EncoderTraining:
         self._model, self._settings, self._share = model, settings, share
         if settings.checkpointing:
             checkpoint_activations(model)
-        self._optimiser = _build_optimiser(model, settings)
         self._batches = _Batches(model, task, windows)
+        self._unit = _give_unit(model, self._batches)
+        self._optimiser = _build_optimiser(model, self._unit)
 
     def steps(self, fractions: Sequence[float], *, with_states: bool = False) -> Iterator[Step]:
         """Step by step; where a step says `reached`, the model stands at those fractions."""
@@ -172,6 +175,8 @@ class EncoderTraining:
                 states.append(base.encoded(self._batches.lengths(part.windows)))
         loss = torch.stack(losses).sum()
         self._share.add_up([loss, *(each.grad for each in parameters if each.grad is not None)])
+        if self._unit is not ONE:
+            self._unit.take(value_layer(self._model))
         torch.nn.utils.clip_grad_norm_(parameters, GRADIENT_NORM)
         self._optimiser.step()
         return float(loss), join_encoded(states) if with_states else None
@@ -183,7 +188,7 @@ class EncoderTraining:
         with torch.random.fork_rng(devices=cuda), autocast(model.device, dtype_of(self._settings.precision)):
             torch.manual_seed(seed)
             output, base = run(model, inputs, with_states=with_states)
-        return loss_of(output, self._batches.task, inputs, labels), base
+        return loss_of(output, self._batches.task, inputs, labels, self._unit), base
 
 
 def run(
@@ -195,8 +200,9 @@ def run(
     return output, base
 
 
-def loss_of(output: Any, task: Task, inputs: dict[str, Tensor], labels: Tensor) -> Tensor:
-    return LOSSES[task.kind](logits_of(output, task).float(), labels, inputs["attention_mask"])
+def loss_of(output: Any, task: Task, inputs: dict[str, Tensor], labels: Tensor, unit: Unit = ONE) -> Tensor:
+    logits, deviation = logits_of(output, task).float(), unit.deviation
+    return LOSSES[task.kind](logits / deviation, labels / deviation, inputs["attention_mask"])
 
 
 def checkpoint_activations(model: PreTrainedModel) -> None:
@@ -224,12 +230,12 @@ class _Batches:
     def __init__(self, model: PreTrainedModel, task: Task, windows: pa.Table) -> None:
         self._model, self.task = model, task
         self._ids, self._types = read_tokens(windows, "token_ids"), read_tokens(windows, "type_ids")
-        self._labels = np.array(windows.column("label").to_pylist(), dtype=np.float32)
+        self.labels = np.array(windows.column("label").to_pylist(), dtype=np.float32)
 
     def read(self, chosen: Indices) -> tuple[dict[str, Tensor], Tensor]:
         device = self._model.device
         ids, types = [self._ids[i] for i in chosen], [self._types[i] for i in chosen]
-        return pad_batch(self._model, ids, types, device), torch.from_numpy(self._labels[chosen]).to(device)
+        return pad_batch(self._model, ids, types, device), torch.from_numpy(self.labels[chosen]).to(device)
 
     def lengths(self, chosen: Indices) -> tuple[int, ...]:
         return tuple(len(self._ids[i]) for i in chosen)
@@ -238,14 +244,33 @@ class _Batches:
         return sum(self.lengths(chosen))
 
 
-def _build_optimiser(model: PreTrainedModel, settings: TrainingSettings) -> torch.optim.Optimizer:
-    return torch.optim.Adam(model.parameters(), lr=settings.learning_rate, fused=True)
+def values_of(task: Task) -> str:
+    """How they are learned, where a task has any."""
+    return STANDARD if task.kind is Kind.REGRESSION else RAW
+
+
+def _give_unit(model: PreTrainedModel, batches: _Batches) -> Unit:
+    """That of the values, to a model that has not learned yet."""
+    if values_of(batches.task) == RAW:
+        return ONE
+    unit = Unit.of(batches.labels)
+    unit.give(value_layer(model))
+    return unit
+
+
+def _build_optimiser(model: PreTrainedModel, unit: Unit) -> torch.optim.Optimizer:
+    in_unit = [] if unit is ONE else list(value_layer(model).parameters())
+    own = {id(parameter) for parameter in in_unit}
+    groups = [{"params": [each for each in model.parameters() if id(each) not in own], "unit": 1.0}]
+    if in_unit:
+        groups.append({"params": in_unit, "unit": unit.deviation})
+    return torch.optim.Adam(groups, fused=True)
 
 
 def _set_rate(optimiser: torch.optim.Optimizer, rate: float, step: int, steps_per_epoch: int) -> None:
     warmup = min(WARMUP_STEPS, math.ceil(WARMUP_EPOCHS * steps_per_epoch))
     for group in optimiser.param_groups:
-        group["lr"] = rate * min(1.0, step / warmup)
+        group["lr"] = rate * group["unit"] * min(1.0, step / warmup)
 
 
 def _seed_of(seed: int, step: int, part: int) -> int:

@@ -42,6 +42,7 @@ class StageSettings:
     batch: int
     precision: str
     parts: int  # of a step: two workers, or one that reads it in two, come to the same but for rounding
+    values: str  # of a regression, as it learns them
 
     def differences(self, stage: Stage) -> list[str]:
         found = {
@@ -53,9 +54,10 @@ class StageSettings:
             "batch": stage.batch,
             "precision": stage.precision,
             "parts": stage.parts,
+            "values": stage.values,
         }
         names = [name for name, value in found.items() if value != getattr(self, name)]
-        plain = {"seed", "learning_rate", "batch", "precision"}
+        plain = {"seed", "learning_rate", "batch", "precision", "values"}
         told = {name: f"{name} {found[name]}" if name in plain else f"another {name}" for name in names}
         if "parts" in told:
             told["parts"] = f"--workers × --accumulate {stage.parts}"

@@ -24,7 +24,7 @@ from bv_search.encoder.identity import EncoderIdentity, digest_weights, identify
 from bv_search.encoder.location import EncoderLocation, locate_encoder
 from bv_search.encoder.share import ALONE, Share
 from bv_search.encoder.stage import Metrics, Stage, is_stage, read_stage, stage_name, write_stage
-from bv_search.encoder.training import EncoderTraining, Step, TrainingSettings
+from bv_search.encoder.training import EncoderTraining, Step, TrainingSettings, values_of
 from bv_search.errors import EncoderError, OutputError
 from bv_search.files import digest_json, folder_being_made
 from bv_search.finetune.clock import TrainingClock
@@ -103,6 +103,7 @@ def _settings_of(
         batch=config.batch,
         precision=config.precision,
         parts=config.parts,
+        values=values_of(task),
     )
 
 
@@ -337,6 +338,7 @@ class _Trainer:
             batch=self.config.batch,
             precision=self.config.precision,
             parts=self.config.parts,
+            values=values_of(self.task),
             steps=steps,
             rows=rows,
             data=self.dataset.digest,
