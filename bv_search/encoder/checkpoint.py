@@ -31,7 +31,7 @@ from bv_search.encoder.stage import STAGE_FILE, Stage, is_stage, read_stage
 from bv_search.encoder.unit import make_exact
 from bv_search.errors import EncoderError
 from bv_search.tasks.registry import task_from_json
-from bv_search.tasks.task import Kind, Task
+from bv_search.tasks.task import Task
 
 
 def load_encoder(source: str | Path, *, task: Task | None = None, device: str = AUTO) -> Encoder:
@@ -188,7 +188,7 @@ def _read_task_model(
     location: EncoderLocation, config: PreTrainedConfig, task: Task, *, new_head: bool = False
 ) -> tuple[PreTrainedModel, list[str]]:
     model, missing = read_model(location, config, getattr(transformers, task.model_class), new_head=new_head)
-    if task.kind is Kind.REGRESSION:
+    if task.is_number:
         make_exact(model)
     return model, missing
 

@@ -38,7 +38,7 @@ from bv_search.encoder.stage import RAW, STANDARD
 from bv_search.encoder.unit import ONE, Unit, value_layer
 from bv_search.errors import EncoderError
 from bv_search.precision import FLOAT32, dtype_of
-from bv_search.tasks.task import Kind, Task
+from bv_search.tasks.task import Task
 
 WARMUP_EPOCHS, WARMUP_STEPS = 0.1, 100  # whichever is shorter
 GRADIENT_NORM = 1.0
@@ -246,7 +246,7 @@ class _Batches:
 
 def values_of(task: Task) -> str:
     """How they are learned, where a task has any."""
-    return STANDARD if task.kind is Kind.REGRESSION else RAW
+    return STANDARD if task.is_number else RAW
 
 
 def _give_unit(model: PreTrainedModel, batches: _Batches) -> Unit:

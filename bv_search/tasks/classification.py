@@ -1,6 +1,6 @@
 """Classification and regression: one text or a pair of them, one label or value."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from bv_search.tasks.evaluation import Evaluation, Outcome
+from bv_search.tasks.evaluation import Counts, Evaluation, Outcome
 from bv_search.tasks.metrics import CLASS_METRICS, COUNTED_METRICS, VALUE_METRICS
 from bv_search.tasks.passage import cutter, tokenise
 from bv_search.tasks.row import Row, text_key
@@ -128,6 +128,7 @@ class ClassificationTask(OneWindowTask):
             score=metrics[self.metric],
             score_of=score_of,
             mean_of=(outcome[:, 0] == outcome[:, 1]).astype(np.float64) if is_mean else None,
+            counted=partial(counted_over_parts, self.metric),
         )
 
     def _parts(self, rows: Sequence[str]) -> Ints:
@@ -150,6 +151,18 @@ class ClassificationTask(OneWindowTask):
             }
             for row, best, shares in zip(rows, logits_RC.argmax(axis=1), shares_RC, strict=True)
         ]
+
+
+def counted_over_parts(metric: str, outcome: Outcome) -> Callable[[Counts], float]:
+    """The same of a sample, which may lack a part."""
+    parts = [outcome[:, 2] == part for part in np.unique(outcome[:, 2])]
+    scores = [COUNTED_METRICS[metric](outcome[part]) for part in parts]
+
+    def mean(times_R: Counts) -> float:
+        taken = [times_R[part] for part in parts]
+        return float(np.mean([score(own) for score, own in zip(scores, taken, strict=True) if own.any()]))
+
+    return mean
 
 
 def mean_over_parts(metric: str, outcome: Outcome) -> float:

@@ -111,7 +111,7 @@ def _counted_ranks(place_R: Counts, times_R: Counts) -> Vector:
     return ranks
 
 
-def _counted_correlation(left: Vector, right: Vector, times_R: Counts) -> float:
+def _counted_correlation(left: Vector, right: Vector, times_R: Counts | Vector) -> float:
     taken = times_R > 0
     if _is_constant(left[taken]) or _is_constant(right[taken]):
         return 0.0
@@ -119,6 +119,52 @@ def _counted_correlation(left: Vector, right: Vector, times_R: Counts) -> float:
     x, y = left - times @ left / times.sum(), right - times @ right / times.sum()
     scale = float(np.sqrt(times @ (x * x)) * np.sqrt(times @ (y * y)))
     return float(times @ (x * y)) / scale if scale > 0 else 0.0
+
+
+class CountedClasses:
+    """The same of classes: a table of who is taken for whom says all, and a sample counts its cells."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        classes, places = np.unique(outcome[:, :2], return_inverse=True)
+        count = max(1, len(classes))
+        predicted_R, gold_R = places.reshape(-1, 2).T
+        cells, self._cell_R = np.unique(predicted_R * count + gold_R, return_inverse=True)
+        self._predicted, self._gold = np.divmod(cells, count)
+        self._ones = np.flatnonzero(classes == 1.0)
+        self._classes = count
+
+    def accuracy(self, times_R: Counts) -> float:
+        right, totals = self._tally(times_R)
+        return float(2.0 * right.sum() / totals.sum())
+
+    def f1(self, times_R: Counts) -> float:
+        right, totals = (each[self._ones].sum() for each in self._tally(times_R))
+        return float(2.0 * right / totals) if totals else 0.0
+
+    def macro_f1(self, times_R: Counts) -> float:
+        right, totals = self._tally(times_R)
+        there = totals > 0
+        return float(np.mean(2.0 * right[there] / totals[there]))
+
+    def matthews(self, times_R: Counts) -> float:
+        times = self._times(times_R)
+        cells = self._predicted, self._gold
+        predicted, true = (np.isin(each, self._ones).astype(np.float64) for each in cells)
+        return _counted_correlation(predicted, true, times)
+
+    def _times(self, times_R: Counts) -> Vector:
+        return _sum_by(self._cell_R, times_R, len(self._predicted))
+
+    def _tally(self, times_R: Counts) -> tuple[Vector, Vector]:
+        """Of each class: rows that are rightly taken for it; how often it is predicted or true."""
+        times, is_right = self._times(times_R), self._predicted == self._gold
+        right = _sum_by(self._gold[is_right], times[is_right], self._classes)
+        predicted, true = (_sum_by(each, times, self._classes) for each in (self._predicted, self._gold))
+        return right, predicted + true
+
+
+def _sum_by(codes: Counts, weights: Counts | Vector, count: int) -> Vector:
+    return np.bincount(codes, weights=weights, minlength=count).astype(np.float64)
 
 
 CLASS_METRICS: dict[str, Callable[[Outcome], float]] = {
@@ -133,6 +179,10 @@ VALUE_METRICS: dict[str, Callable[[Outcome], float]] = {
     "pearson_spearman": pearson_spearman,
 }
 COUNTED_METRICS: dict[str, Callable[[Outcome], Callable[[Counts], float]]] = {
+    "accuracy": lambda outcome: CountedClasses(outcome).accuracy,
+    "f1": lambda outcome: CountedClasses(outcome).f1,
+    "macro_f1": lambda outcome: CountedClasses(outcome).macro_f1,
+    "matthews": lambda outcome: CountedClasses(outcome).matthews,
     "pearson": lambda outcome: CountedCorrelations(outcome).pearson,
     "spearman": lambda outcome: CountedCorrelations(outcome).spearman,
     "pearson_spearman": lambda outcome: CountedCorrelations(outcome).pearson_spearman,

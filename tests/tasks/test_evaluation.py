@@ -99,7 +99,7 @@ def test_a_score_of_parts_can_be_resampled() -> None:
         score=0.5,
         score_of=partial(lambda floor, outcome: max(floor, accuracy(outcome)), 0.25),
     )
-    assert one.interval() == (0.25, 1.0)
+    assert set(one.draws()) == {0.25, 0.5, 1.0}
 
 
 def alike(seed: int, *, groups: int = 40, each: int = 10, correlation: float = 0.3) -> list[int]:
@@ -151,3 +151,34 @@ def test_ten_thousand_rows_are_resampled_in_no_time() -> None:
     began = time.process_time()
     rows.interval()
     assert time.process_time() - began < 0.5
+
+
+@pytest.mark.parametrize(("gained", "said"), [(1, "a tie"), (5, "a tie"), (6, "better"), (40, "better")])
+def test_few_rows_that_two_differ_in_tell_them_not_apart(gained: int, said: str) -> None:
+    """That five of five speak for the same one is chance once in sixteen times."""
+    theirs = [1] * 300 + [0] * 700
+    ours = [1] * (300 + gained) + [0] * (700 - gained)
+    assert difference(evaluation(ours), evaluation(theirs)).word == said
+
+
+def test_few_groups_that_two_differ_in_tell_them_not_apart() -> None:
+    groups = [number // 50 for number in range(250)]
+    delta = difference(evaluation([1] * 250, groups=groups), evaluation([1, 0] * 125, groups=groups))
+    assert (delta.word, delta.value, delta.low) == ("a tie", 0.5, 0.0)
+
+
+@pytest.mark.parametrize("count", [6, 8, 15])
+def test_two_that_are_equal_are_seldom_called_otherwise_whatever_the_groups(count: int) -> None:
+    """Of passages that each take to one of them: five times in a hundred, or a little more."""
+    rng = np.random.default_rng(0)
+    groups, called = [number // 20 for number in range(20 * count)], 0
+    for _ in range(200):
+        leaning = np.repeat(rng.normal(0, 0.2, count), 20)
+        ours, theirs = ((rng.random(20 * count) < 0.5 + way * leaning) for way in (1, -1))
+        delta = difference(
+            evaluation(ours.astype(int).tolist(), groups=groups),
+            evaluation(theirs.astype(int).tolist(), groups=groups),
+            samples=200,
+        )
+        called += delta.word != "a tie"
+    assert called <= 0.12 * 200

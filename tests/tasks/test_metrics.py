@@ -81,6 +81,18 @@ def test_counted_rows_score_as_repeated_rows_do(name: str) -> None:
     assert counted(one) == 0.0
 
 
+@pytest.mark.parametrize("name", metrics.CLASS_METRICS)
+@pytest.mark.parametrize("classes", [2, 5])
+def test_counted_rows_of_classes_score_as_repeated_rows_do(name: str, classes: int) -> None:
+    rng = np.random.default_rng(0)
+    taken = rng.integers(0, classes, (60, 2)).astype(np.float64)
+    counted = metrics.COUNTED_METRICS[name](taken)
+    for seed in range(20):
+        times = np.bincount(np.random.default_rng(seed).integers(60, size=3), minlength=60)
+        repeated = taken[np.repeat(np.arange(60), times)]
+        assert counted(times) == pytest.approx(metrics.CLASS_METRICS[name](repeated), abs=1e-12)
+
+
 def test_macro_f1_is_the_mean_of_each_classs_own() -> None:
     found = np.random.default_rng(0).integers(0, 9, (200, 2)).astype(float)
     found[found == 4.0] = 5.0
