@@ -133,7 +133,7 @@ def _of_entry(made: StudyFolder, entry: Entry) -> Offer:
 def _title(entry: Entry) -> str:
     if entry.first.rung is not None:
         return f"a {entry.title}"
-    return f"{entry.head.name} (winner of the search)" if entry.title.startswith("winner") else entry.title
+    return f"{entry.head.name} (winner of the search)" if entry.is_winner else entry.title
 
 
 def _of_encoder(made: StudyFolder, stage: float) -> Iterator[Offer]:

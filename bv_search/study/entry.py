@@ -14,6 +14,8 @@ from bv_search.run.leaderboard import flat
 from bv_search.run.trial import TrialRecord
 from bv_search.scan.ladder import PROBE
 
+WINNER_TITLE = "winner of the search"
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Entry:
@@ -23,6 +25,11 @@ class Entry:
     stage: float
     title: str
     records: tuple[TrialRecord, ...]  # that ended with a head, by their seeds; at least one
+
+    @property
+    def is_winner(self) -> bool:
+        """Of a stage's search, not of the grid."""
+        return self.title == WINNER_TITLE
 
     @property
     def config(self) -> Mapping[str, Any]:

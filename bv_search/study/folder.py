@@ -11,12 +11,10 @@ from bv_search.scan.trial import TrialConfig
 from bv_search.store.layout import MANIFEST
 from bv_search.store.store import Store
 from bv_search.study.config import StudiesConfig
-from bv_search.study.entry import Entry, best_entry, entries_of, probes_of
+from bv_search.study.entry import WINNER_TITLE, Entry, best_entry, entries_of, probes_of
 from bv_search.study.steps import AMOUNTS, GRID, SEARCH, WINNER
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.task import Task
-
-WINNER_TITLE = "winner of the search"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -54,7 +54,7 @@ def _sentences(made: StudyFolder, over: dict[Entry, Delta | None]) -> Iterator[s
 
 
 def _called(entry: Entry) -> str:
-    return f"the {entry.title}" if entry.title.startswith("winner") else entry.title
+    return f"the {entry.title}" if entry.is_winner else entry.title
 
 
 def paper_table(made: StudyFolder) -> StudyTable:
@@ -73,9 +73,7 @@ def paper_table(made: StudyFolder) -> StudyTable:
             cells += [metrics.get(key) for key in names.values()]
             if stage in beside:
                 table = published.HEADS[made.task.name].get(entry.head, {})
-                cells += (
-                    table.get(stage, published.NONE) if not title.startswith("winner") else published.NONE
-                )
+                cells += table.get(stage, published.NONE) if not entry.is_winner else published.NONE
         same = len({each.parameters for each in found.values()}) == 1
         size = (entry.parameters, entry.percent) if same else (None, None)
         rows.append((title, *size, *cells))
@@ -150,7 +148,7 @@ def _rows(made: StudyFolder, over: dict[Entry, Delta | None]) -> Iterator[tuple[
         row = partial(_row, name)
         yield from (row(f"best {each.title}", each, over) for each in best_probe(made, stage))
         for entry in heads:
-            title = f"{entry.title}: {entry.head.name}" if entry.title.startswith("winner") else entry.title
+            title = f"{entry.title}: {entry.head.name}" if entry.is_winner else entry.title
             yield row(title, entry, over)
 
 

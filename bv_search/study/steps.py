@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
 from bv_search.encoder.stage import is_stage, stage_name
 from bv_search.model.loading import is_run
@@ -21,11 +22,21 @@ from bv_search.study.config import (
     StudiesConfig,
 )
 
-FINETUNE, EXTRACT, GRID, SEARCH, WINNER = "finetune", "extract", "heads", "search", "winner"
-AMOUNTS, EXCHANGE = "data", "exchange"
+
+class StepKind(StrEnum):
+    """What a step makes, and the folder that it is in."""
+
+    FINETUNE = "finetune"
+    EXTRACT = "extract"
+    GRID = "heads"  # a run of all heads of the grid
+    SEARCH = "search"
+    WINNER = "winner"  # a run of the search's best head, with each seed
+    AMOUNTS = "data"  # a run of the best head of all, on each share of the data
+    EXCHANGE = "exchange"  # heads of a stage on the hidden states of another
+
+
+FINETUNE, EXTRACT, GRID, SEARCH, WINNER, AMOUNTS, EXCHANGE = StepKind
 RUN_STEPS = (GRID, SEARCH, WINNER, AMOUNTS)
-"""Steps that are runs, by the names of these: the grid of heads; a search; its best head with each seed;
-the best head of all on each share of the data."""
 
 NEEDS = {
     CURVE: {FINETUNE},
@@ -43,7 +54,7 @@ assert NEEDS.keys() == set(STUDIES)
 
 @dataclass(frozen=True, kw_only=True)
 class WorkStep:
-    kind: str
+    kind: StepKind
     stage: float | None = None  # None: all of them
     scored: float | None = None  # of an exchange: the stage whose hidden states are read
 

@@ -25,6 +25,7 @@ from bv_search.study.steps import (
     FINETUNE,
     GRID,
     SEARCH,
+    StepKind,
     WorkStep,
     is_done,
     plan,
@@ -97,12 +98,12 @@ def do_steps(config: StudiesConfig, progress: Progress) -> None:
 def _do(config: StudiesConfig, step: WorkStep, progress: Progress) -> None:
     made = StudyFolder(config=config)  # anew: each step adds to it
     match step.kind:
-        case "finetune":
+        case StepKind.FINETUNE:
             finetuning.run(config.finetuning(), progress)
-        case "extract":
+        case StepKind.EXTRACT:
             assert step.stage is not None, "a store is of one stage"
             extraction.run(config.extraction(step.stage), progress)
-        case "exchange":
+        case StepKind.EXCHANGE:
             assert step.stage is not None, "heads are of a stage"
             assert step.scored is not None, "and read another's hidden states"
             path = config.exchange_path(step.stage, step.scored)
@@ -129,14 +130,14 @@ def _tuning(made: StudyFolder, step: WorkStep) -> TuneConfig:
     )
 
 
-def _space(made: StudyFolder, kind: str, stage: float) -> str | spaces.SpaceDocument:
+def _space(made: StudyFolder, kind: StepKind, stage: float) -> str | spaces.SpaceDocument:
     config = made.config
     match kind:
-        case "heads":
+        case StepKind.GRID:
             return spaces.grid_of(config, made.task)
-        case "search":
+        case StepKind.SEARCH:
             return spaces.searched(config, made.task)
-        case "winner":
+        case StepKind.WINNER:
             found = made.run(SEARCH, stage)
             assert found is not None, "a search comes before its winner"
             ranked = [record for record in found.finished_trials() if record.is_searched]
