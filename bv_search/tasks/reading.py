@@ -70,20 +70,21 @@ def _rows(
             label, answers = _target(task, record.values.get(columns.target), text_b or "")
         except TargetError as error:
             raise DataError(error.what, where=place, expected=error.expected, found=error.found) from error
-        given = None if columns.id is None else record.values.get(columns.id)
-        group = None if columns.group is None else record.values.get(columns.group)
         yield Row(
-            id=f"{prefix}-{number}" if given is None else _name(given, columns.id, place),
+            id=_name(record, columns.id, place) or f"{prefix}-{number}",
             text_a=text_a,
             text_b=text_b,
-            group=text_a if group is None else _name(group, columns.group, place),
+            group=_name(record, columns.group, place) or text_a,
             label=label,
             answers=answers,
         )
 
 
-def _name(value: object, column: str | None, place: str) -> str:
-    """An id or a group: a text or a number."""
+def _name(record: Record, column: str | None, place: str) -> str | None:
+    """An id or a group: a text or a number. An empty cell is none."""
+    value = None if column is None else record.values.get(column)
+    if value is None or (isinstance(value, str) and not value.strip()):
+        return None
     if type(value) not in (str, int) and not (type(value) is float and isfinite(value)):
         raise DataError(f"the column {column!r} holds no id", where=place, found=repr(value)[:60])
     name = str(value)

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from bv_search.tasks import load_dataset
+from bv_search.tasks import find_task, load_dataset, read_rows
 from tests.tasks.data_files import WriteTsv, message, write
 
 
@@ -42,3 +42,13 @@ def test_an_id_that_stands_twice(tmp_path: Path) -> None:
     assert message("squad2-span", path) == (
         "FILE: the id '1' stands twice; expected an id of its own per row"
     )
+
+
+def test_an_empty_id_or_group_is_none(tmp_path: Path) -> None:
+    task = write(
+        tmp_path / "own.yaml",
+        "{kind: classification, labels: [bad, good], columns: {text: t, label: l, id: i, group: g}}",
+    )
+    path = write(tmp_path / "train.csv", "t,l,i,g\none,bad,,\ntwo,good, , \nthree,bad,x,y\n")
+    rows = read_rows(find_task(str(task)), path)
+    assert [(row.id, row.group) for row in rows] == [("train-0", "one"), ("train-1", "two"), ("x", "y")]
