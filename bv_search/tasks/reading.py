@@ -44,7 +44,7 @@ def rows_of(
     labels: bool,
     first: int = 0,
 ) -> tuple[Row, ...]:
-    rows = tuple(_rows(task, columns, records, where, prefix, first))
+    rows = tuple(_rows(task, columns, records, where, prefix, first, labels))
     if not rows:
         raise DataError("holds no rows", where=where)
     seen: set[str] = set()
@@ -54,13 +54,17 @@ def rows_of(
                 f"the id {row.id!r} stands twice", where=where, expected="an id of its own per row"
             )
         seen.add(row.id)
-        if labels and not row.labelled:
-            raise DataError(f"the row {row.id!r} has no label", where=where)
     return rows
 
 
 def _rows(
-    task: Task, columns: ColumnNames, records: Iterable[Record], where: object, prefix: str, first: int
+    task: Task,
+    columns: ColumnNames,
+    records: Iterable[Record],
+    where: object,
+    prefix: str,
+    first: int,
+    labels: bool,
 ) -> Iterator[Row]:
     for number, record in enumerate(records, start=first):
         place = f"{where} {record.place}"
@@ -70,7 +74,7 @@ def _rows(
             label, answers = _target(task, record.values.get(columns.target), text_b or "")
         except TargetError as error:
             raise DataError(error.what, where=place, expected=error.expected, found=error.found) from error
-        yield Row(
+        row = Row(
             id=_name(record, columns.id, place) or f"{prefix}-{number}",
             text_a=text_a,
             text_b=text_b,
@@ -78,6 +82,9 @@ def _rows(
             label=label,
             answers=answers,
         )
+        if labels and not row.labelled:
+            raise DataError(f"the row {row.id!r} has no label", where=place)
+        yield row
 
 
 def _name(record: Record, column: str | None, place: str) -> str | None:

@@ -10,6 +10,8 @@ from bv_search.tasks.layout import SQUAD_COLUMNS, Layout
 from bv_search.tasks.record import Record, Records, read_text
 from bv_search.tasks.table_file import shared_columns
 
+MORE = "Extra data"  # how JSON puts a second value behind the first
+
 
 def read_json(path: Path, layout: Layout) -> Records:
     """SQuAD's form, or a plain list of objects."""
@@ -33,6 +35,7 @@ def _parse(path: Path) -> Any:
             where=path,
             expected="JSON",
             found=f"{error.what}{place}",
+            do="name it .jsonl if each line is a row" if error.what == MORE else None,
         ) from error
 
 

@@ -61,7 +61,7 @@ def _next_line(path: Path, reader: Any) -> list[str] | None:
 def _csv_records(path: Path, reader: Any, columns: tuple[str, ...]) -> Iterator[Record]:
     while (fields := _next_line(path, reader)) is not None:
         place = f"line {reader.line_num}"
-        if not fields:
+        if _is_blank(fields):
             continue
         if len(fields) != len(columns):
             raise DataError(
@@ -71,6 +71,11 @@ def _csv_records(path: Path, reader: Any, columns: tuple[str, ...]) -> Iterator[
                 found=f"{len(fields)}",
             )
         yield Record(place=place, values=dict(zip(columns, fields, strict=True)))
+
+
+def _is_blank(fields: list[str]) -> bool:
+    """Spreadsheets end in lines of nothing but commas. A column alone may hold an empty text."""
+    return len(fields) != 1 and not any(field.strip() for field in fields)
 
 
 def read_jsonl(path: Path, layout: Layout) -> Records:

@@ -54,7 +54,9 @@ def _plain(value: object) -> str:
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():  # a nullable column of whole numbers
         return str(int(value))
-    return str(value).strip()
+    text = str(value).strip()
+    whole = re.fullmatch(r"([+-]?[0-9]+)[.]0+", text)  # the same column in a CSV
+    return whole[1] if whole else text
 
 
 def read_value(value: object) -> float | None:
@@ -62,7 +64,7 @@ def read_value(value: object) -> float | None:
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     try:
-        number = float(str(value))
+        number = math.nan if "_" in str(value) else float(str(value))  # 1_000 is Python's spelling
     except ValueError:
         number = math.nan
     if isinstance(value, bool) or not math.isfinite(number):

@@ -9,7 +9,7 @@ from tests.tasks.data_files import WriteTsv, message, write
 
 def test_a_row_without_a_label_cannot_be_trained_on(tmp_path: Path) -> None:
     path = write(tmp_path / "train.jsonl", '{"sentence": "a", "label": 1}\n{"sentence": "b"}\n')
-    assert message("sst2", path, read=load_dataset) == "FILE: the row 'train-1' has no label"
+    assert message("sst2", path, read=load_dataset) == "FILE line 2: the row 'train-1' has no label"
 
 
 def test_a_table_of_another_task(write_tsv: WriteTsv) -> None:

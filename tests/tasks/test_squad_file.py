@@ -21,6 +21,11 @@ def test_json_that_is_none(tmp_path: Path) -> None:
     assert message("squad2-span", write(tmp_path / "train.json", '{"data": [nonsense], "more": 1}')) == (
         "FILE: is not JSON; expected JSON; found Expecting value at character 10 of 31"
     )
+    path = write(tmp_path / "lines.json", '{"question": "a"}\n{"question": "b"}\n')
+    assert message("squad2-span", path) == (
+        "FILE: is not JSON; expected JSON; found Extra data at character 18 of 36; "
+        "name it .jsonl if each line is a row"
+    )
 
 
 @pytest.mark.parametrize(

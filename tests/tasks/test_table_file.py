@@ -32,6 +32,13 @@ def test_a_row_of_a_csv_with_other_columns(tmp_path: Path) -> None:
     )
 
 
+def test_a_line_of_a_csv_without_anything_is_no_row(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "sentence,label\na,1\n\n,\n , \n,,,\nb,0\n,,\n")
+    assert [(row.id, row.text_a) for row in read_rows(TASKS["sst2"], path)] == [("a-0", "a"), ("a-1", "b")]
+    path = write(tmp_path / "b.csv", 'sentence\n""\n\nc\n')
+    assert [row.text_a for row in read_rows(TASKS["sst2"], path)] == ["", "c"]
+
+
 def test_a_line_that_is_not_json(tmp_path: Path) -> None:
     path = write(tmp_path / "a.jsonl", '{"sentence": "a", "label": 1}\n{"sentence": \n')
     assert message("sst2", path).startswith("FILE line 2: is not JSON; found Expecting value at column")

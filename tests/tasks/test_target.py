@@ -46,7 +46,7 @@ def test_a_label_outside_the_task(write_tsv: WriteTsv) -> None:
 
 
 def test_a_value_that_is_not_a_number(write_tsv: WriteTsv) -> None:
-    for value in ("high", "nan", "inf"):
+    for value in ("high", "nan", "inf", "1_000"):
         path = write_tsv("dev.tsv", ("sentence1", "sentence2", "score"), ("a", "b", value))
         assert message("stsb", path) == (
             f"FILE line 2: a value is not a number; expected a finite number; found '{value}'"
@@ -92,6 +92,9 @@ def test_an_answer_a_character_or_two_off_its_place_is_put_right(tmp_path: Path,
         (("False", "True"), True, 1),
         (("false", "true"), "True", 1),
         (("bad", "good"), "1", 1),
+        (("bad", "good"), "1.0", 1),
+        (("bad", "good"), "-1.0", None),
+        (("1.0", "2.0"), "2.0", 1),
         (("bad", "good"), "-1", None),
         (("bad", "good"), None, None),
     ],
