@@ -8,7 +8,7 @@ Rows go into the splits train, select and report; where nobody says which, both 
 """
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, overload
@@ -213,21 +213,22 @@ def _rows(task: Task, labels: Labels, ids: Sequence[str] | None, groups: Sequenc
         if given is not None and len(given) != len(values):
             raise DataError(f"{what} and labels differ", expected=len(values), found=len(given))
     own = names if groups is None else [str(group) for group in groups]
+    numbers = {label: number for number, label in enumerate(task.labels)}
     return [
-        Row(id=name, text_a=name, group=group, label=_label(task, value, name))
+        Row(id=name, text_a=name, group=group, label=_label(numbers, value, name))
         for name, group, value in zip(names, own, values, strict=True)
     ]
 
 
-def _label(task: Task, value: Any, name: str) -> float:
+def _label(numbers: Mapping[str, int], value: Any, name: str) -> float:
     """A value; of classes the number of its name. A whole number is one, where no class is called so."""
-    if not task.labels and isinstance(value, int | float) and np.isfinite(value):
+    if not numbers and isinstance(value, int | float) and np.isfinite(value):
         return float(value)
-    if str(value) in task.labels:
-        return float(task.labels.index(str(value)))
-    if type(value) is int and 0 <= value < len(task.labels):
+    if str(value) in numbers:
+        return float(numbers[str(value)])
+    if type(value) is int and 0 <= value < len(numbers):
         return float(value)
-    expected = f"one of {', '.join(task.labels)}" if task.labels else "a finite number"
+    expected = f"one of {', '.join(numbers)}" if numbers else "a finite number"
     raise DataError("has no label of the task", where=f"row {name}", expected=expected, found=repr(value))
 
 

@@ -3,6 +3,7 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from bv_search.document import Unreadable, load_json
@@ -22,25 +23,29 @@ class TargetError(ValueError):
 def read_label(value: object, labels: Sequence[str]) -> float | None:
     """The number of a class, given by its name or, as official files do, by its number."""
     text = _plain(value)
-    named = next((number for number, label in enumerate(labels) if _means(text, label)), None)
+    named = _numbers(tuple(labels)).get(_meaning(text))
     if named is not None:
         return float(named)
     if text in ("", "-1"):  # the Hub marks hidden labels so
         return None
-    numbered = not any(map(_is_number, labels))  # else a number is a name, and not this one
-    if numbered and text.isascii() and text.isdigit() and int(text) < len(labels):
-        return float(text)
-    numbers = f" (or 0 to {len(labels) - 1})" if numbered else ""
+    numbers = "" if any(map(_is_number, labels)) else f" (or 0 to {len(labels) - 1})"
     raise TargetError("a label is outside the task", f"one of {', '.join(labels)}{numbers}", value)
 
 
-def _means(text: str, label: str) -> bool:
+@lru_cache(maxsize=8)
+def _numbers(labels: tuple[str, ...]) -> dict[str | float, int]:
+    """Of each class, by what its name means; and by its number, where no number is a name."""
+    named = {_meaning(label): number for number, label in reversed(list(enumerate(labels)))}
+    if any(isinstance(name, float) for name in named):
+        return named
+    return named | {float(number): number for number in range(len(labels))}
+
+
+def _meaning(text: str) -> str | float:
     """Truth and numbers are written in several ways."""
-    if text == label:
-        return True
-    if _is_number(text) and _is_number(label):
-        return float(text) == float(label)
-    return text.lower() == label.lower() in ("true", "false")
+    if _is_number(text):
+        return float(text)
+    return text.lower() if text.lower() in ("true", "false") else text
 
 
 def _is_number(text: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bv_search.tasks import TASKS, Answer, read_rows
+from bv_search.tasks import TASKS, Answer, read_rows, target
 from bv_search.tasks.target import TargetError, read_label
 from tests.tasks.data_files import WriteTsv, message, squad, write, write_csv, write_jsonl
 
@@ -103,6 +103,19 @@ def test_a_label_is_found_however_its_number_or_truth_is_written(
     labels: tuple[str, ...], value: object, expected: int | None
 ) -> None:
     assert read_label(value, labels) == expected
+
+
+def test_of_labels_that_mean_the_same_the_first_is_meant() -> None:
+    assert [read_label(value, ("1", "1.0", "true", "TRUE", "2")) for value in ("1.0", True, 2)] == [0, 2, 4]
+
+
+def test_a_label_takes_no_longer_to_read_among_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = tuple(f"class {number}" for number in range(1000))
+    assert read_label("class 999", labels) == 999
+    looked: list[str] = []
+    monkeypatch.setattr(target, "_is_number", lambda text: looked.append(text) or False)
+    assert [read_label(f"class {number}", labels) for number in range(5)] == [0, 1, 2, 3, 4]
+    assert len(looked) == 5
 
 
 @pytest.mark.parametrize("value", [3, "1", "3.0"])
