@@ -39,6 +39,11 @@ class Layout:
     answers: bool = False  # the target is a list of answers, as in SQuAD
     torn_rows: bool = False  # the official file itself has short rows, which everybody skips
 
+    @property
+    def is_glue(self) -> bool:
+        """Of files that GLUE publishes: they are taken as they are."""
+        return self.config is not None
+
     def columns_in(self, names: tuple[str, ...]) -> ColumnNames | None:
         """The alternative whose texts are all among `names`; better with its target than without."""
         having = [each for each in self.columns if set(each.texts) <= set(names)]

@@ -31,14 +31,18 @@ def _tsv_records(path: Path, lines: list[str], layout: Layout, headed: bool) -> 
     columns = lines[0].split("\t") if headed else list(layout.header)
     for number, line in enumerate(lines[headed:], start=1 + headed):
         fields = line.split("\t")
-        if len(fields) >= len(columns):
+        if not layout.is_glue and _is_blank(fields, columns):
+            continue
+        if len(fields) == len(columns) or (layout.is_glue and len(fields) > len(columns)):
             yield Record(place=f"line {number}", values=dict(zip(columns, fields, strict=False)))
         elif not layout.torn_rows:
+            more = len(fields) > len(columns)
             raise DataError(
-                "a row lacks columns",
+                "a row has more columns than the header" if more else "a row lacks columns",
                 where=f"{path} line {number}",
                 expected=f"{len(columns)} columns",
                 found=f"{len(fields)}",
+                do="take the tabs out of its texts, which quotes do not keep, or give CSV" if more else None,
             )
 
 
@@ -61,7 +65,7 @@ def _next_line(path: Path, reader: Any) -> list[str] | None:
 def _csv_records(path: Path, reader: Any, columns: tuple[str, ...]) -> Iterator[Record]:
     while (fields := _next_line(path, reader)) is not None:
         place = f"line {reader.line_num}"
-        if _is_blank(fields):
+        if _is_blank(fields, columns):
             continue
         if len(fields) != len(columns):
             raise DataError(
@@ -73,9 +77,9 @@ def _csv_records(path: Path, reader: Any, columns: tuple[str, ...]) -> Iterator[
         yield Record(place=place, values=dict(zip(columns, fields, strict=True)))
 
 
-def _is_blank(fields: list[str]) -> bool:
+def _is_blank(fields: Sequence[str], columns: Sequence[str]) -> bool:
     """Spreadsheets end in lines of nothing but commas. A column alone may hold an empty text."""
-    return len(fields) != 1 and not any(field.strip() for field in fields)
+    return not fields or (len(columns) > 1 and not any(field.strip() for field in fields))
 
 
 def read_jsonl(path: Path, layout: Layout) -> Records:

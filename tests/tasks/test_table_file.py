@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from bv_search.errors import DataError
-from bv_search.tasks import TASKS, read_rows
+from bv_search.tasks import TASKS, find_task, read_rows
 from tests.tasks.data_files import WriteTsv, message, write
 
 
@@ -18,6 +20,23 @@ def test_a_row_of_a_tsv_that_lacks_columns(write_tsv: WriteTsv) -> None:
     header = ("index", "sentence1", "sentence2", "label")
     path = write_tsv("train.tsv", header, (0, "a", "b", "entailment"), (1, "c", "entailment"))
     assert message("rte", path) == "FILE line 3: a row lacks columns; expected 4 columns; found 3"
+
+
+def test_a_row_of_ones_own_tsv_that_has_more_columns_is_not_cut(tmp_path: Path) -> None:
+    yaml = "{kind: classification, labels: [bad, good], columns: {text: t, label: l}}"
+    own = find_task(str(write(tmp_path / "own.yaml", yaml)))
+    path = write(tmp_path / "a.tsv", "l\tt\ngood\tfine\n\t\ngood\tfine\tand the rest\n")
+    with pytest.raises(
+        DataError, match=r"a\.tsv line 4: a row has more columns .* expected 2 .*found 3; take"
+    ):
+        read_rows(own, path)
+    path = write(tmp_path / "b.tsv", "l\tt\ngood\tfine\n\t\n\nbad\tpoor\n\t\n")
+    assert [(row.text_a, row.label) for row in read_rows(own, path)] == [("fine", 1.0), ("poor", 0.0)]
+
+
+def test_a_row_of_glue_that_has_more_columns_is_read_as_ever(write_tsv: WriteTsv) -> None:
+    path = write_tsv("dev.tsv", ("sentence", "label"), ("fine", 1, "more"))
+    assert [(row.text_a, row.label) for row in read_rows(TASKS["sst2"], path)] == [("fine", 1.0)]
 
 
 def test_a_row_of_cola_that_lacks_columns(write_tsv: WriteTsv) -> None:
