@@ -39,13 +39,15 @@ class EncoderReference:
 
     @classmethod
     def of(cls, entry: EncoderEntry) -> "EncoderReference":
-        return cls(id=entry.id, revision=entry.revision, digest=entry.digest, place=entry.stage or entry.id)
+        place = entry.stage or _name(entry.id, entry.revision)
+        return cls(id=entry.id, revision=entry.revision, digest=entry.digest, place=place)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any], *, where: object = None) -> "EncoderReference":
         """From a manifest's or a head's entry, or from a saved model's."""
         said = decode_at(_Entry, value, EncoderError, where=where, what="names no encoder", more=True)
-        place = said.place or said.stage or said.id
+        told = None if said.place == said.id else said.place  # as models were saved once, without a revision
+        place = told or said.stage or _name(said.id, said.revision)
         return cls(id=said.id, revision=said.revision, digest=said.digest, place=place)
 
     def to_json(self) -> dict[str, Any]:
@@ -80,3 +82,8 @@ class EncoderReference:
         from bv_search.encoder.checkpoint import load_encoder  # with torch, which a search does without
 
         return load_encoder(self.find(place, do=do), device=device)
+
+
+def _name(hub: str, revision: str | None) -> str:
+    """As the Hub finds it again, whatever has been published since. A local folder has no revision."""
+    return hub if revision is None else f"{hub}@{revision}"

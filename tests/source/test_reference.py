@@ -22,13 +22,21 @@ def reference(tiny_encoder: Path) -> EncoderReference:
 
 def test_it_is_where_its_stage_was_or_else_where_its_name_leads() -> None:
     entry = EncoderEntry(id="bert", revision="1", digest="xxh3:0", parameters=10)
-    assert EncoderReference.of(entry).place == "bert"
+    assert EncoderReference.of(entry).place == "bert@1"
+    assert EncoderReference.of(replace(entry, id="./bert", revision=None)).place == "./bert"
     assert EncoderReference.of(replace(entry, stage="stages/0.3")).place == "stages/0.3"
 
 
 @pytest.mark.parametrize(
     ("more", "place"),
-    [({}, "bert"), ({"stage": "stages/1"}, "stages/1"), ({"stage": "stages/1", "place": "here"}, "here")],
+    [
+        ({}, "bert"),
+        ({"revision": "1"}, "bert@1"),
+        ({"revision": "1", "place": "bert"}, "bert@1"),
+        ({"revision": "1", "stage": "stages/1"}, "stages/1"),
+        ({"stage": "stages/1"}, "stages/1"),
+        ({"stage": "stages/1", "place": "here"}, "here"),
+    ],
 )
 def test_it_is_read_from_a_manifest_or_a_saved_model(more: dict[str, Any], place: str) -> None:
     value = {"id": "bert", "revision": None, "digest": "xxh3:0", "parameters": 10, **more}
