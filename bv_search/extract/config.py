@@ -64,7 +64,8 @@ class ExtractConfig:
     precision: Annotated[
         str,
         Option(
-            "of the forward pass (default: 16 bits where the machine is faster at them)",
+            "of the forward pass (default: as a store that is there has it, or 16 bits where the machine is "
+            "faster at them)",
             choices=(AUTO, *PRECISIONS),
         ),
     ] = AUTO

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +14,8 @@ from bv_search.extract.job import WORK, ExtractInputs, ExtractJob
 from bv_search.extract.lock import hold
 from bv_search.extract.plan import survey_data
 from bv_search.extract.repair import repair
-from bv_search.extract.resume import refuse_changes, refuse_other_things
-from bv_search.extract.settings import EncoderFacts, settings_of, settle, survey_encoder
+from bv_search.extract.resume import read_unfinished, refuse_changes, refuse_other_things
+from bv_search.extract.settings import Begun, EncoderFacts, settings_of, settle, survey_encoder
 from bv_search.extract.steps import Extraction, assemble, encode, find_done, make_plan
 from bv_search.files import DISK, Disk, absolute, absolute_if_there
 from bv_search.store.folder import Folder, open_folder
@@ -116,7 +116,8 @@ def _begin(
     facts = executor.call(survey_data, inputs)
     for doubt in facts.doubts:
         progress.say(doubt)
-    settings = settle(config, task, encoder, executor.hardware(), facts.digest)
+    begun = _begun(open_folder(config.out))
+    settings = settle(config, task, encoder, executor.hardware(), facts.digest, begun)
     job = ExtractJob(
         inputs=inputs,
         out=absolute(config.out),
@@ -126,6 +127,16 @@ def _begin(
         token="",
     )
     return Extraction(job=job, executor=executor, facts=facts, predicts=encoder.predicts, progress=progress)
+
+
+def _begun(folder: Folder) -> Begun | None:
+    """What is damaged is told where it is read to go on from."""
+    with suppress(StoreError):
+        if folder.exists(MANIFEST):
+            return Begun.of(settings_of(read_manifest(folder)))
+        if (plan := read_unfinished(folder)) is not None:
+            return Begun.of(plan.settings)
+    return None
 
 
 def _extract(extraction: Extraction, *, mend: bool) -> Manifest:

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 
 from bv_search.command import AUTO
+from bv_search.document import Count, Mismatch, decode, one_of
 from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.encoder import Encoder
 from bv_search.encoder.stage import read_seen
 from bv_search.errors import UserError
 from bv_search.extract.config import ExtractConfig
 from bv_search.files import digest_bytes
-from bv_search.precision import choose_precision
+from bv_search.precision import PRECISIONS, choose_precision
 from bv_search.source.channels import Channels
 from bv_search.store.layout import ALL, FIRST, POOLER, channel_name
 from bv_search.store.manifest import EncoderEntry, Manifest
@@ -100,6 +101,22 @@ class Hardware:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Begun:
+    """What a store that is there was computed with, or half of one: whoever goes on computes so too."""
+
+    precision: Annotated[str, one_of(*PRECISIONS)]
+    batch_tokens: Count
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> "Begun | None":
+        """None where they say nothing of the kind; what else they say is compared later."""
+        try:
+            return decode(cls, dict(settings), more=True)
+        except Mismatch:
+            return None
+
+
+@dataclass(frozen=True, kw_only=True)
 class EncoderFacts:
     """What the settings need to know of an encoder, without the encoder."""
 
@@ -154,9 +171,14 @@ def _tokenizer(encoder: Encoder, task: Task) -> dict[str, str | int]:
 
 
 def settle(
-    config: ExtractConfig, task: Task, encoder: EncoderFacts, hardware: Hardware, data: str
+    config: ExtractConfig,
+    task: Task,
+    encoder: EncoderFacts,
+    hardware: Hardware,
+    data: str,
+    begun: Begun | None = None,
 ) -> StoreSettings:
-    """What is asked for, with every default decided."""
+    """What is asked for, with every default decided: as it was begun, or else by the hardware."""
     tokens = config.tokens or (ALL if task.per_token else FIRST)
     if task.per_token and tokens != ALL:
         raise UserError(f"--tokens {tokens} keeps no positions", where=task.name, expected="--tokens all")
@@ -171,8 +193,8 @@ def settle(
         format=config.format,
         seed=config.seed,
         data=data,
-        precision=hardware.precision if config.precision == AUTO else config.precision,
-        batch_tokens=config.batch_tokens or BATCH_TOKENS[hardware.device],
+        precision=(begun or hardware).precision if config.precision == AUTO else config.precision,
+        batch_tokens=config.batch_tokens or (begun and begun.batch_tokens) or BATCH_TOKENS[hardware.device],
     )
 
 

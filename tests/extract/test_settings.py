@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from bv_search.errors import OutputError, UserError
+from bv_search.extract import executor, extraction
 from bv_search.extract.config import ExtractConfig
 from bv_search.extract.settings import (
+    Begun,
     Hardware,
     differences,
     settings_of,
@@ -81,6 +84,39 @@ def test_every_default_is_decided(config: Callable[..., ExtractConfig], stage: P
     few, many = (settle(config(), pairs, facts, each, "xxh3:1").batch_tokens for each in (cpu, cuda))
     assert few < many
     assert settle(config(batch_tokens=7), pairs, facts, cuda, "xxh3:1").batch_tokens == 7
+
+
+def test_what_is_there_is_gone_on_with_whatever_the_hardware_is_now(
+    extract: Extract, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = extract(precision="bfloat16", batch_tokens=64)
+    elsewhere = Hardware(device="cuda", precision="float16")
+    monkeypatch.setattr(executor, "survey_hardware", lambda: elsewhere)
+    again = extract(precision="auto", batch_tokens=None)
+    assert (again.manifest, again.encoded_blocks) == (first.manifest, 0)
+    with pytest.raises(OutputError, match="precision: bfloat16 there, float32 here"):
+        extract(precision="float32", batch_tokens=None)
+
+
+def test_half_a_store_is_gone_on_with_whatever_the_hardware_is_now(
+    extract: Extract, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def stop(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(extraction, "assemble", stop)
+        with pytest.raises(KeyboardInterrupt):
+            extract(precision="bfloat16", batch_tokens=64)
+    elsewhere = Hardware(device="cuda", precision="float16")
+    monkeypatch.setattr(executor, "survey_hardware", lambda: elsewhere)
+    manifest = extract(precision="auto", batch_tokens=None).manifest
+    assert (manifest.precision, manifest.batch_tokens) == ("bfloat16", 64)
+
+
+def test_settings_that_are_none_say_nothing() -> None:
+    assert Begun.of({"precision": "float8", "batch_tokens": 64}) is None
+    assert Begun.of({"precision": "float16", "batch_tokens": 64, "seed": 1}) is not None
 
 
 def test_a_finished_store_says_the_settings_that_it_was_made_with(
