@@ -40,7 +40,7 @@ class FinetuneConfig:
     precision: Annotated[
         str,
         Option(
-            "of matrix products (default: as the folder's stages have it, or 16 bits where the machine is "
+            "of matrix products (default: as what is in the folder has it, or 16 bits where the machine is "
             "faster at them)",
             choices=PRECISIONS,
         ),

@@ -14,13 +14,14 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from safetensors import SafetensorError
 
-from bv_search.document import Count, Number, Text
+from bv_search.document import Count, Number, Text, one_of
 from bv_search.errors import OutputError
 from bv_search.files import decode_at, digest_file, folder_being_made, read_signed, write_bytes, write_signed
+from bv_search.precision import PRECISIONS
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -37,6 +38,7 @@ class SavedTraining:
     settings: Text  # digest of all that must be the same
     seconds: Number  # of training up to here
     ride_seconds: Number  # of heads' training
+    precision: Annotated[str, one_of(*PRECISIONS)] | None = None  # which is a part of the settings
     files: Mapping[str, Text] = field(default_factory=dict)  # their digests
 
 
@@ -52,8 +54,8 @@ class TrainingState:
 class TrainingFolder:
     """Where it is kept, for one set of settings."""
 
-    def __init__(self, out: Path, settings: str) -> None:
-        self._folder, self._settings = out / FOLDER, settings
+    def __init__(self, out: Path, settings: str, precision: str) -> None:
+        self._folder, self._settings, self._precision = out / FOLDER, settings, precision
         self._kept = time.monotonic()
         self._cost = 0.0
 
@@ -71,10 +73,11 @@ class TrainingFolder:
                 settings=self._settings,
                 seconds=seconds,
                 ride_seconds=ride_seconds,
+                precision=self._precision,
                 files={path.name: digest_file(path) for path in sorted(part.iterdir())},
             )
             write_signed(part / ABOUT, vars(about))
-        for older in self._places():
+        for older in _places(self._folder):
             if older != place:
                 shutil.rmtree(older, ignore_errors=True)
         self._kept = time.monotonic()
@@ -82,12 +85,9 @@ class TrainingFolder:
 
     def find(self, *, before: int) -> SavedTraining | None:
         """The newest, if it is of these settings, and of no step from which a stage is still to come."""
-        if not self._places():
-            return None
-        place = self._places()[-1]
-        about = read_signed(place / ABOUT, OutputError, do=ANEW)
-        found = decode_at(SavedTraining, about, OutputError, where=place / ABOUT, do=ANEW)
-        return found if found.settings == self._settings and found.step < before else None
+        found = _newest(self._folder)
+        fits = found is not None and found.settings == self._settings and found.step < before
+        return found if fits else None
 
     def load(self, saved: SavedTraining) -> TrainingState:
         from safetensors.torch import load_file  # with torch
@@ -109,18 +109,33 @@ class TrainingFolder:
 
     def forget(self, step: int) -> None:
         """Whoever stands at that step needs none of an earlier one."""
-        for place in self._places():
+        for place in _places(self._folder):
             if int(place.name) <= step:
                 shutil.rmtree(place, ignore_errors=True)
         with suppress(OSError):  # another one is still in it, or it never was
             self._folder.rmdir()
 
-    def _places(self) -> list[Path]:
-        found = self._folder.iterdir() if self._folder.is_dir() else ()
-        return sorted((path for path in found if path.name.isdecimal()), key=lambda path: int(path.name))
-
 
 ANEW = f"delete {FOLDER}: fine-tuning then begins anew, and comes to the same"
+
+
+def begun_precision(out: Path) -> str | None:
+    """That of what was interrupted there, whatever else was asked of it."""
+    found = _newest(out / FOLDER)
+    return None if found is None else found.precision
+
+
+def _newest(folder: Path) -> SavedTraining | None:
+    places = _places(folder)
+    if not places:
+        return None
+    about = read_signed(places[-1] / ABOUT, OutputError, do=ANEW)
+    return decode_at(SavedTraining, about, OutputError, where=places[-1] / ABOUT, do=ANEW)
+
+
+def _places(folder: Path) -> list[Path]:
+    found = folder.iterdir() if folder.is_dir() else ()
+    return sorted((path for path in found if path.name.isdecimal()), key=lambda path: int(path.name))
 
 
 def _write(folder: Path, state: TrainingState) -> None:

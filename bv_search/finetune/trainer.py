@@ -37,7 +37,7 @@ from bv_search.finetune.plateau import is_plateau
 from bv_search.finetune.ride import Ride
 from bv_search.finetune.riders import Riders
 from bv_search.finetune.saved_heads import find_heads
-from bv_search.finetune.saved_training import SavedTraining, TrainingFolder, TrainingState
+from bv_search.finetune.saved_training import SavedTraining, TrainingFolder, TrainingState, begun_precision
 from bv_search.finetune.scoring import OwnReading
 from bv_search.finetune.stage_folder import SavedStage, StageSettings, find_kept, read_stages, stages_locked
 from bv_search.finetune.stage_heads import JudgedHead, judged
@@ -108,10 +108,12 @@ def _settings_of(
 
 
 def settle_precision(config: FinetuneConfig, device: torch.device) -> PrecisionChoice:
-    """As the stages that are there have it: they and the new ones are of one training run."""
+    """As what is there has it, stages or a checkpoint: it and the new stages are of one training run."""
     begun = {stage.precision for stage in read_stages(config.out).values()}
     if config.precision == AUTO and len(begun) == 1:
         return PrecisionChoice(precision=begun.pop(), why=f"as of the stages in {config.out}")
+    if config.precision == AUTO and not begun and (kept := begun_precision(config.out)) is not None:
+        return PrecisionChoice(precision=kept, why=f"as of what was interrupted in {config.out}")
     return choose_precision(config.precision, device, among=(BFLOAT16,))
 
 
@@ -163,7 +165,8 @@ class _Trainer:
     def _folder(self) -> TrainingFolder:
         settings = asdict(_settings_of(self.config, self.task, self.identity, self.dataset))
         riding = {} if self._crew is None else self._crew.to_json()
-        return TrainingFolder(self.config.out, digest_json({**settings, "riding": riding}))
+        digest = digest_json({**settings, "riding": riding})
+        return TrainingFolder(self.config.out, digest, self.config.precision)
 
     def _find_heads(self, crew: Crew) -> None:
         """Those of stages that are there."""

@@ -13,10 +13,12 @@ from bv_search.command import Progress
 from bv_search.encoder.checkpoint import load_encoder
 from bv_search.encoder.predictions import predict_logits
 from bv_search.encoder.stage import read_seen
+from bv_search.finetune import trainer
 from bv_search.finetune.finetuning import run
 from bv_search.finetune.saved_training import FOLDER
 from bv_search.finetune.stage_folder import SavedStage
 from bv_search.finetune.trainer import finetune
+from bv_search.precision import PrecisionChoice
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.registry import find_task
 from bv_search.tasks.row import Role
@@ -84,3 +86,22 @@ def test_what_was_interrupted_goes_on_with_less_memory_but_not_in_other_parts(
     told = io.StringIO()
     run(configure(fractions=(1.0,), **change), Progress(stream=told))
     assert ("going on from step" in told.getvalue()) is goes_on
+
+
+def test_what_was_interrupted_goes_on_in_its_precision_whatever_the_hardware(
+    configure: Configure, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the first stage too, which would say it."""
+    config = configure(fractions=(0.3, 1.0), precision="bfloat16")
+    events = finetune(config, find_task("rte"))
+    (stage,) = islice((event for event in events if isinstance(event, SavedStage)), 1)
+    next(events)
+    assert isinstance(events, Generator)
+    events.close()
+    shutil.rmtree(stage.path)
+    elsewhere = PrecisionChoice(precision="float32", why="other hardware")
+    monkeypatch.setattr(trainer, "choose_precision", lambda *_, **__: elsewhere)
+    told = io.StringIO()
+    (last,) = run(configure(fractions=(1.0,)), Progress(stream=told))
+    assert "going on from step" in told.getvalue()
+    assert last.stage.precision == "bfloat16"
