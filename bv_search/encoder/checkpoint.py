@@ -18,6 +18,7 @@ from bv_search.encoder.encoder import Encoder
 from bv_search.encoder.identity import EncoderIdentity, identify, weights_files
 from bv_search.encoder.location import EncoderLocation, locate_encoder
 from bv_search.encoder.pretrained import (
+    Lack,
     count_parameters,
     count_positions,
     first_line,
@@ -99,8 +100,11 @@ def load_untrained(location: EncoderLocation, task: Task, *, seed: int) -> Check
     config.update(task.model_settings)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        model, missing = _read_task_model(location, config, task, new_head=True)
-    refuse_missing(location, [name for name in missing if _is_encoder_weight(model, name)])
+        model, lack = _read_task_model(location, config, task, new_head=True)
+        if _has_head(model, lack):
+            torch.manual_seed(seed)
+            _forget_head(model)
+    refuse_missing(location, [name for name in lack.names if _is_encoder_weight(model, name)])
     check_length(location, config, task)
     return Checkpoint(
         model=model,
@@ -179,26 +183,42 @@ def _read_stage_model(
     location: EncoderLocation, config: PreTrainedConfig, task: Task | None
 ) -> PreTrainedModel:
     assert task is not None, "a stage has a task"
-    model, missing = _read_task_model(location, config, task)
-    refuse_missing(location, missing)
+    model, lack = _read_task_model(location, config, task)
+    refuse_missing(location, lack.names)
     return model
 
 
 def _read_task_model(
     location: EncoderLocation, config: PreTrainedConfig, task: Task, *, new_head: bool = False
-) -> tuple[PreTrainedModel, list[str]]:
-    model, missing = read_model(location, config, getattr(transformers, task.model_class), new_head=new_head)
+) -> tuple[PreTrainedModel, Lack]:
+    model, lack = read_model(location, config, getattr(transformers, task.model_class), new_head=new_head)
     if task.is_number:
         make_exact(model)
-    return model, missing
+    return model, lack
 
 
 def _read_base(location: EncoderLocation, config: PreTrainedConfig) -> PreTrainedModel:
-    model, missing = read_model(location, config, AutoModel)
-    if any(name.startswith("pooler.") for name in missing):
+    model, lack = read_model(location, config, AutoModel)
+    if any(name.startswith("pooler.") for name in lack.names):
         model.pooler = None  # a pooler of random weights is none
-    refuse_missing(location, [name for name in missing if not name.startswith("pooler.")])
+    refuse_missing(location, [name for name in lack.names if not name.startswith("pooler.")])
     return model
+
+
+def _has_head(model: PreTrainedModel, lack: Lack) -> bool:
+    """Whether the checkpoint was trained on a task. Of pretraining some encoders keep a part of a head."""
+    prefix = f"{model.base_model_prefix}."
+    return all(name.startswith(prefix) for name in lack.absent)
+
+
+def _forget_head(model: PreTrainedModel) -> None:
+    """What a checkpoint learned on another task would be taken for what it has learned on this one."""
+    encoder = set(model.base_model.modules())
+    for module in model.modules():
+        if module not in encoder:
+            for parameter in module.parameters(recurse=False):
+                parameter._is_hf_initialized = False  # else transformers leaves it as it was read
+            model._init_weights(module)
 
 
 def _is_encoder_weight(model: PreTrainedModel, name: str) -> bool:

@@ -1,6 +1,7 @@
 """The parts of a transformers folder, read in silence, each failure as one line."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -123,10 +124,22 @@ def read_tokenizer(location: EncoderLocation, config: PreTrainedConfig) -> PreTr
     return tokenizer
 
 
+@dataclass(frozen=True, kw_only=True)
+class Lack:
+    """The names of weights that a folder has not, and of those that it has in another shape."""
+
+    absent: frozenset[str]
+    misshapen: frozenset[str]
+
+    @property
+    def names(self) -> list[str]:
+        return sorted(self.absent | self.misshapen)
+
+
 def read_model(
     location: EncoderLocation, config: PreTrainedConfig, auto: Any, *, new_head: bool = False
-) -> tuple[PreTrainedModel, list[str]]:
-    """The model in float32, and the names of the weights that the folder lacks or has in another shape."""
+) -> tuple[PreTrainedModel, Lack]:
+    """The model in float32, and what of it the folder lacks."""
     try:
         with silence():
             model, report = auto.from_pretrained(
@@ -144,7 +157,8 @@ def read_model(
     broken = next((name for name, each in model.named_parameters() if not each.isfinite().all()), None)
     if broken is not None:
         raise EncoderError("weights are no numbers", where=location.id, found=f"{broken} is not finite")
-    return model, sorted({*report["missing_keys"], *(name for name, *_ in report["mismatched_keys"])})
+    misshapen = frozenset(name for name, *_ in report["mismatched_keys"])
+    return model, Lack(absent=frozenset(report["missing_keys"]) - misshapen, misshapen=misshapen)
 
 
 def refuse_missing(location: EncoderLocation, missing: list[str]) -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers import RobertaConfig, RobertaForSequenceClassification
 
 from bv_search.encoder.checkpoint import find_device, load_base, load_encoder, load_untrained, save_checkpoint
 from bv_search.encoder.location import locate_encoder
@@ -33,6 +34,37 @@ def test_a_new_head_is_the_same_for_the_same_seed(encoder_folder: Path) -> None:
     heads = [load_untrained(source, task, seed=seed).model.classifier.weight for seed in (0, 0, 1)]
     assert torch.equal(heads[0], heads[1])
     assert not torch.equal(heads[0], heads[2])
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+def test_a_head_that_the_checkpoint_has_of_another_task_is_forgotten(
+    encoder_folder: Path, tmp_path: Path, labels: int
+) -> None:
+    other = load_untrained(
+        locate_encoder(encoder_folder), find_task("mnli" if labels == 3 else "rte"), seed=7
+    )
+    save_checkpoint(tmp_path / "other", other)
+    base, again = (
+        load_untrained(locate_encoder(folder), find_task("mrpc"), seed=0).model
+        for folder in (encoder_folder, tmp_path / "other")
+    )
+    assert base.state_dict().keys() == again.state_dict().keys()
+    assert all(torch.equal(each, again.state_dict()[name]) for name, each in base.state_dict().items())
+
+
+def test_all_of_such_a_head_is_forgotten(encoder_folder: Path, tmp_path: Path) -> None:
+    config = RobertaConfig(
+        vocab_size=27, hidden_size=32, num_hidden_layers=1, num_attention_heads=2, intermediate_size=64
+    )
+    folder = shutil.copytree(encoder_folder, tmp_path / "roberta")
+    RobertaForSequenceClassification(config).save_pretrained(folder)
+    was = load_file(folder / "model.safetensors")
+    model = load_untrained(locate_encoder(folder), find_task("mrpc"), seed=0).model
+    same = {name for name, each in model.state_dict().items() if torch.equal(each, was[name])}
+    assert {name for name in was if "weight" in name} - same == {
+        "classifier.dense.weight",
+        "classifier.out_proj.weight",
+    }
 
 
 def test_loading_leaves_the_global_random_numbers_alone(encoder_folder: Path) -> None:
