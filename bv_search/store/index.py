@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,8 @@ def read_columns(
 ) -> pa.Table:
     """Columns of an index or logits file, if it has exactly the schema it should."""
     try:
-        with pq.ParquetFile(path, memory_map=True) as file:
+        footer = None if group is None or not isinstance(path, Path) else _footer(path, *_state(path))
+        with pq.ParquetFile(path, metadata=footer, memory_map=True) as file:
             if not file.schema_arrow.equals(schema):
                 raise StoreError(
                     "has other columns than an index of this version",
@@ -101,6 +103,17 @@ def read_columns(
             return file.read(names) if group is None else file.read_row_group(group, names)
     except (pa.ArrowException, OSError) as error:
         raise StoreError("is damaged", where=path, found=error, do="extract again with --repair") from error
+
+
+@lru_cache(maxsize=8)
+def _footer(path: Path, size: int, changed: int) -> pq.FileMetaData:
+    """It has a part for every block: parsed for each of them, it would take the square of their number."""
+    return pq.read_metadata(path, memory_map=True)
+
+
+def _state(path: Path) -> tuple[int, int]:
+    found = path.stat()
+    return found.st_size, found.st_mtime_ns
 
 
 def list_arrays(column: pa.ChunkedArray) -> list[np.ndarray]:

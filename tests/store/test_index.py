@@ -1,6 +1,7 @@
 """An index says where every window stands, and is read as it was written."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -54,6 +55,34 @@ def test_the_rows_of_one_block_are_read_alone(
     assert read_columns(path, INDEX_SCHEMA) == index
     group = read_columns(path, INDEX_SCHEMA, ["tokens", "id"], group=1)
     assert group.to_pydict() == {"tokens": [1, 5], "id": ["r3#0", "r4#0"]}
+
+
+def test_the_footer_is_parsed_once_for_all_blocks(
+    index: pa.Table, plans: list[BlockPlan], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, parsed = tmp_path / "index.parquet", []
+    path.write_bytes(index_bytes(index, plans))
+    given = pq.ParquetFile
+
+    def open_file(*args: Any, metadata: pq.FileMetaData | None = None, **options: Any) -> pq.ParquetFile:
+        parsed.append(metadata)
+        return given(*args, metadata=metadata, **options)
+
+    monkeypatch.setattr(pq, "ParquetFile", open_file)
+    for group in (0, 1):
+        read_columns(path, INDEX_SCHEMA, ["id"], group=group)
+    assert parsed[0] is not None
+    assert parsed[0] is parsed[1]
+
+
+def test_an_index_that_was_made_anew_is_read_anew(
+    index: pa.Table, plans: list[BlockPlan], tmp_path: Path
+) -> None:
+    path = tmp_path / "index.parquet"
+    path.write_bytes(index_bytes(index.slice(0, 3), plans[:1]))
+    assert read_columns(path, INDEX_SCHEMA, ["id"], group=0).num_rows == 3
+    path.write_bytes(index_bytes(index, plans))
+    assert read_columns(path, INDEX_SCHEMA, ["id"], group=1).num_rows == 2
 
 
 def test_columns_of_another_version_are_refused(index: pa.Table) -> None:
