@@ -4,6 +4,7 @@ The system lets go of the lock of a process that dies, but not every folder that
 locks, and object storage has none. A card is then what tells a holder that lives from one that is dead.
 """
 
+import fcntl
 import json
 import os
 import socket
@@ -23,6 +24,22 @@ from bv_search.files import unwritable
 BEAT_SECONDS = 10.0
 STALE_SECONDS = 60.0  # without a beat, and nobody lives there any more
 CARD_BYTES = 512  # in a file: always as many, so that no reader meets it half written
+
+
+def take_lock(handle: int, path: Path) -> None:
+    """The system's, of a file; BlockingIOError where another process has it."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        raise OutputError(
+            "is on a disk that knows no locks",
+            where=path,
+            expected="flock, or two could write here at once",
+            found=error.strerror or error,
+            do="choose a place on another disk, or have this one mounted with locks",
+        ) from error
 
 
 @cache

@@ -1,6 +1,5 @@
 """One extraction at a time writes to a folder; a second one is told which process does."""
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -8,7 +7,7 @@ from pathlib import Path
 
 from bv_search.errors import OutputError
 from bv_search.files import unwritable
-from bv_search.holder import Card, HeldFile, kept_fresh, may_take
+from bv_search.holder import Card, HeldFile, kept_fresh, may_take, take_lock
 from bv_search.store.folder import Folder, LocalFolder
 
 HOLD = ".extract.lock"
@@ -83,10 +82,13 @@ def _lock(path: Path) -> int:
         except OSError as error:
             raise unwritable(path, error) from error
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            take_lock(handle, path)
         except BlockingIOError as error:
             os.close(handle)
             raise _refuse(path.parent, _seen(LocalFolder(path.parent))) from error
+        except OutputError:
+            os.close(handle)
+            raise
         if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
             return handle
         os.close(handle)

@@ -4,7 +4,6 @@ stages/0.3/ stages/1/ …    each whole or absent
 stages/heads/0.3/ …        a run of the heads that rode along up to there, each whole or absent
 """
 
-import fcntl
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from bv_search.errors import OutputError
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.saved_heads import HEADS, SavedHeads, is_heads_folder
 from bv_search.finetune.saved_training import FOLDER as TRAINING
+from bv_search.holder import take_lock
 
 LOCK_FILE = ".lock"
 
@@ -118,8 +118,8 @@ def stages_locked(out: Path) -> Iterator[None]:
         ) from error
     with lock:
         try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+            take_lock(lock.fileno(), out / LOCK_FILE)
+        except BlockingIOError as error:
             raise OutputError("is being written by another bv-search finetune", where=out) from error
         for folder in (out, out / HEADS, out / TRAINING):
             for part in folder.glob(".*.part"):

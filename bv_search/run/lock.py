@@ -1,6 +1,5 @@
 """One holder at a time, across processes: a lock that dies with its holder."""
 
-import fcntl
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -9,7 +8,7 @@ from pathlib import Path
 
 from bv_search.errors import OutputError, RunError
 from bv_search.files import overwrite
-from bv_search.holder import BEAT_SECONDS, CARD_BYTES, STALE_SECONDS, Card, HeldFile
+from bv_search.holder import BEAT_SECONDS, CARD_BYTES, STALE_SECONDS, Card, HeldFile, take_lock
 
 POLL_SECONDS = 0.05
 RELEASE_SECONDS = STALE_SECONDS + 2 * BEAT_SECONDS
@@ -41,7 +40,7 @@ def _locked(path: Path, wait: float) -> Iterator[int]:
     handle = _open(path)
     try:
         try:
-            _take(handle, wait)
+            _take(handle, path, wait)
         except BlockingIOError as cause:
             said = os.pread(handle, CARD_BYTES, 0)
             card = Card.read(said)
@@ -61,11 +60,11 @@ def _refuse(path: Path, holder: str) -> RunError:
     )
 
 
-def _take(handle: int, seconds: float) -> None:
+def _take(handle: int, path: Path, seconds: float) -> None:
     end = time.monotonic() + seconds
     while True:
         try:
-            return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return take_lock(handle, path)
         except BlockingIOError:
             if time.monotonic() >= end:
                 raise

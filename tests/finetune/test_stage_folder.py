@@ -1,3 +1,4 @@
+import fcntl
 from collections.abc import Callable
 from pathlib import Path
 
@@ -6,6 +7,7 @@ import pytest
 from bv_search.errors import OutputError
 from bv_search.finetune.config import FinetuneConfig
 from bv_search.finetune.stage_folder import check_output, stages_locked
+from tests.no_locks import no_locks
 
 Configure = Callable[..., FinetuneConfig]
 
@@ -46,4 +48,15 @@ def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_refused() -> None:
     with pytest.raises(OutputError, match="cannot be written"), stages_locked(Path("/proc/stages")):
+        pass
+
+
+def test_a_disk_that_knows_no_locks_is_said_to_be_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    with (
+        pytest.raises(OutputError, match=r"knows no locks.*found Function not impl"),
+        stages_locked(tmp_path),
+    ):
         pass
