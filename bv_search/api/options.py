@@ -79,7 +79,7 @@ class TuneOptions(SpaceOptions, ResumeOptions, total=False):
     """Of `TuneConfig`: all of a new search."""
 
     scheduler: str | None
-    warm_start: "Iterable[Place | Run]"
+    warm_start: "Run | Place | Iterable[Run | Place]"
     ladder: bool | None
     objective: str | None
     generation: int | None

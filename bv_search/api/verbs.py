@@ -23,6 +23,7 @@ from bv_search.api.options import (
     StudyOptions,
     TuneOptions,
 )
+from bv_search.errors import UserError
 from bv_search.files import home_path
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def finetune(
     task: Place,
     *,
     encoder: Place,
-    fraction: Sequence[float],
+    fraction: Iterable[float],
     data: Place | None = None,
     out: Place | None = None,
     progress: Listener = True,
@@ -72,7 +73,7 @@ def finetune(
     task: Place,
     *,
     encoder: Place,
-    fraction: float | Sequence[float],
+    fraction: float | Iterable[float],
     data: Place | None = None,
     out: Place | None = None,
     progress: Listener = True,
@@ -87,7 +88,7 @@ def finetune(
     from bv_search.finetune import finetuning
     from bv_search.finetune.config import FinetuneConfig
 
-    fractions = tuple(fraction) if isinstance(fraction, Sequence) else (fraction,)
+    fractions = _fractions(fraction)
     config = FinetuneConfig(
         task=str(task),
         encoder=str(encoder),
@@ -98,7 +99,7 @@ def finetune(
     )
     with listening(progress) as heard:
         stages = finetuning.run(config, heard)
-    return stages if isinstance(fraction, Sequence) else stages[0]
+    return stages if isinstance(fraction, Iterable) else stages[0]
 
 
 def extract(
@@ -183,7 +184,6 @@ def dry_run(
 
     `shape`, such as "25x1024", stands in for a store.
     """
-    from bv_search.errors import UserError
     from bv_search.tune import dry_run as dry
 
     if (store is None) == (shape is None):
@@ -355,7 +355,7 @@ def _tune_config(store: str, options: Mapping[str, Any]) -> "TuneConfig":
 
     named = _spelt(options)
     if "warm_start" in named:
-        named["warm_start"] = tuple(Path(_path_of(run)) for run in named["warm_start"])
+        named["warm_start"] = tuple(map(Path, _paths_of(named["warm_start"])))
     if "runs" in named:
         named["runs"] = home_path(named["runs"])
     return TuneConfig(store=store, **named)
@@ -387,6 +387,18 @@ def _paths_of(runs: "Run | Place | Iterable[Run | Place]") -> tuple[str, ...]:
     return tuple(map(_path_of, runs))
 
 
+def _fractions(given: float | Iterable[float]) -> tuple[float, ...]:
+    """Of epochs, as plain numbers."""
+    try:
+        if not isinstance(given, str | bytes):
+            return tuple(map(float, given if isinstance(given, Iterable) else (given,)))
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise UserError(
+        "fraction is no number of epochs", expected="0.3, or several as [0.3, 1]", found=repr(given)
+    )
+
+
 def _place_of(encoder: "SavedStage | Place") -> str:
     return str(encoder) if isinstance(encoder, str | Path) else str(encoder.path)
 
@@ -394,12 +406,13 @@ def _place_of(encoder: "SavedStage | Place") -> str:
 def _task_of(stage: str) -> str:
     """The task that a stage was fine-tuned on, where it is one of the project's own."""
     from bv_search.encoder.stage import is_stage, read_stage
-    from bv_search.errors import EncoderError, UserError
+    from bv_search.errors import EncoderError
     from bv_search.tasks.registry import TASKS
 
-    if not is_stage(Path(stage)):
+    folder = home_path(stage)
+    if not is_stage(folder):
         raise EncoderError("is no stage, so its task is not known", where=stage, do="say task=…")
-    task = read_stage(Path(stage)).task
+    task = read_stage(folder).task
     known = TASKS.get(str(task["name"]))
     if known is None or known.to_json() != dict(task):
         raise UserError(

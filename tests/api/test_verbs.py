@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import bv_search as bv
+from bv_search.api import verbs
 from bv_search.cluster import ray_session
 from bv_search.run.folder import REPORT_HTML
 from tests.extract.conftest import write_pairs
@@ -88,6 +89,37 @@ def test_several_fractions_give_several_stages(place: Path, tiny_encoder: Path) 
         progress=False,
     )
     assert [each.stage.fraction for each in stages] == [0.0, 0.5]
+
+
+def test_fractions_come_in_whatever_holds_numbers(place: Path, tiny_encoder: Path) -> None:
+    for several in (np.array([0, 0.5]), (each for each in (0, 0.5))):
+        stages = bv.finetune(
+            "mrpc",
+            encoder=tiny_encoder,
+            data=place / "data",
+            fraction=several,
+            out=place / "two",
+            progress=False,
+        )
+        assert [each.stage.fraction for each in stages] == [0.0, 0.5]
+    for wrong in ("0.3", None, [[0.3]], ["a"], np.array(0.3), 10**400):
+        with pytest.raises(bv.UserError, match=r"fraction is no number of epochs; expected 0\.3"):
+            bv.finetune("mrpc", encoder=tiny_encoder, fraction=wrong, progress=False)  # type: ignore[call-overload]
+
+
+def test_a_stage_is_found_from_home(
+    stage: bv.Stage, place: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(stage.path.parent))
+    found = bv.extract(
+        "~/0.5", data=place / "data", out=tmp_path / "store", format="none", workers=0, progress=False
+    )
+    assert found.task.name == "mrpc"
+
+
+def test_a_warm_start_is_one_run_or_several() -> None:
+    for given in ("runs/first", Path("runs/first"), ["runs/first"]):
+        assert verbs._tune_config("store", {"warm_start": given}).warm_start == (Path("runs/first"),)
 
 
 def test_a_store_knows_its_task_from_its_stage(store: bv.Store) -> None:
