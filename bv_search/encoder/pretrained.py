@@ -37,6 +37,9 @@ LARGEST = {
 }
 """Beyond these no encoder is, and to look at one takes minutes or all memory."""
 
+LEAKY = ("convbert", "fnet")
+"""Their convolutions and Fourier transforms go over padding as over words."""
+
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 
 
@@ -59,6 +62,13 @@ def read_config(location: EncoderLocation) -> PreTrainedConfig:
             expected="a BERT-like model",
             found=config.model_type,
             do="search hidden states of another model as arrays, by Store.from_arrays",
+        )
+    if config.model_type in LEAKY:
+        raise EncoderError(
+            "lets padding into its hidden states: a text would be answered by what it is read beside",
+            where=location.id,
+            expected="an encoder with an attention mask in all of its layers",
+            found=config.model_type,
         )
     return config
 

@@ -95,6 +95,16 @@ def test_a_shorter_limit_of_the_tokenizer_does_not_cut_windows(encoder_folder: P
     assert load_encoder(copy).tokenizer.model_max_length == 512
 
 
+@pytest.mark.parametrize("kind", ["fnet", "convbert"])
+def test_a_model_whose_answers_depend_on_padding_is_refused(
+    encoder_folder: Path, tmp_path: Path, kind: str
+) -> None:
+    copy = shutil.copytree(encoder_folder, tmp_path / "copy")
+    (copy / "config.json").write_text(json.dumps({"model_type": kind}))
+    with pytest.raises(EncoderError, match=rf"copy: lets padding into its hidden states: .*found {kind}"):
+        load_encoder(copy)
+
+
 @pytest.mark.parametrize("kind", ["gpt2", "llama", "t5"])
 def test_a_model_that_writes_text_is_no_encoder(encoder_folder: Path, tmp_path: Path, kind: str) -> None:
     copy = shutil.copytree(encoder_folder, tmp_path / "copy")
