@@ -19,7 +19,7 @@ from bv_search.encoder.stage import is_stage, read_seen
 from bv_search.errors import DataError, StoreError
 from bv_search.extract.job import WORK, BlockTask, ExtractInputs, ExtractJob, Shard
 from bv_search.store.folder import Folder
-from bv_search.store.index import index_bytes, place_windows, read_columns, table_bytes
+from bv_search.store.index import index_bytes, place_windows, read_columns, windows_bytes
 from bv_search.store.layout import ALL, BlockPlan, cut_blocks, index_file, plan_blocks, seeded_order
 from bv_search.store.manifest import FileEntry
 from bv_search.store.writer import write_file
@@ -96,7 +96,7 @@ def tokenise(job: ExtractJob, shard: Shard) -> Shard:
     dataset = _same_dataset(job)
     rows = dataset.split(shard.split).rows[shard.start : shard.stop]
     windows = job.task.windows(rows, _tokenizer(job.inputs.encoder))
-    job.folder.write(shard.file, table_bytes(windows))
+    job.folder.write(shard.file, windows_bytes(windows))
     return shard
 
 

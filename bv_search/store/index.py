@@ -35,6 +35,8 @@ COMPACT: dict[str, Any] = {
 }
 """Token ids hardly repeat, so a dictionary of them only adds to them: a third of the file."""
 
+GROUP = 1024  # windows that are spelt out at once
+
 
 def place_windows(
     windows: pa.Table, plans: Sequence[BlockPlan], stored: Sequence[int], role: str, seen: np.ndarray
@@ -59,11 +61,26 @@ def place_windows(
 
 def index_bytes(index: pa.Table, plans: Sequence[BlockPlan]) -> bytes:
     """The index as a file, one row group per block, so that encoding a block reads only its rows."""
-    file = io.BytesIO()
-    with pq.ParquetWriter(file, index.schema, **COMPACT) as writer:
-        for plan in plans:
-            writer.write_table(index.slice(plan.first, plan.windows), row_group_size=max(plan.windows, 1))
+    return _grouped_bytes(index, [(plan.first, plan.windows) for plan in plans])
+
+
+def windows_bytes(windows: pa.Table) -> bytes:
+    return _grouped_bytes(windows, [(first, GROUP) for first in range(0, windows.num_rows, GROUP)])
+
+
+def _grouped_bytes(table: pa.Table, groups: Sequence[tuple[int, int]]) -> bytes:
+    """Each group's texts are spelt out only while it is written."""
+    file, schema = io.BytesIO(), spelt(table.schema)
+    with pq.ParquetWriter(file, schema, **COMPACT) as writer:
+        for first, count in groups:
+            writer.write_table(table.slice(first, count).cast(schema), row_group_size=max(count, 1))
     return file.getvalue()
+
+
+def spelt(schema: pa.Schema) -> pa.Schema:
+    """As files have it: a text in every row, where memory keeps each of them once."""
+    kinds = [each.type.value_type if pa.types.is_dictionary(each.type) else each.type for each in schema]
+    return pa.schema([each.with_type(kind) for each, kind in zip(schema, kinds, strict=True)])
 
 
 def table_bytes(table: pa.Table) -> bytes:
@@ -89,16 +106,18 @@ def read_columns(
 ) -> pa.Table:
     """Columns of an index or logits file, if it has exactly the schema it should."""
     try:
-        footer = None if group is None or not isinstance(path, Path) else _footer(path, *_state(path))
-        with pq.ParquetFile(path, metadata=footer, memory_map=True) as file:
-            if not file.schema_arrow.equals(schema):
-                raise StoreError(
-                    "has other columns than an index of this version",
-                    where=path,
-                    expected=", ".join(schema.names),
-                    found=", ".join(file.schema_arrow.names),
-                    do="extract again",
-                )
+        footer = _footer(path, *_state(path)) if isinstance(path, Path) else pq.read_metadata(path)
+        there = footer.schema.to_arrow_schema()
+        if not there.equals(spelt(schema)):
+            raise StoreError(
+                "has other columns than an index of this version",
+                where=path,
+                expected=", ".join(schema.names),
+                found=", ".join(there.names),
+                do="extract again",
+            )
+        once = [each.name for each in schema if pa.types.is_dictionary(each.type)]
+        with pq.ParquetFile(path, metadata=footer, read_dictionary=once, memory_map=True) as file:
             names = None if columns is None else list(columns)
             return file.read(names) if group is None else file.read_row_group(group, names)
     except (pa.ArrowException, OSError) as error:

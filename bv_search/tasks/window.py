@@ -30,7 +30,7 @@ WINDOW_SCHEMA = pa.schema(
         ("label", pa.list_(pa.float32())),  # [start, end] tokens, [class] or [value]; [] when unlabelled
         ("starts", pa.list_(pa.int32())),  # spans only: first character of each token in the passage, or -1
         ("ends", pa.list_(pa.int32())),
-        ("passage", pa.string()),
+        ("passage", pa.dictionary(pa.int32(), pa.string())),  # once, however many windows it has
         ("golds", pa.list_(pa.string())),  # null when unlabelled, empty when unanswerable
     ]
 )
@@ -77,7 +77,7 @@ class WindowRows:
     def table(self) -> pa.Table:
         count = len(self.ids)
         spans = bool(self.passages)
-        nulls = {name: pa.nulls(count, WINDOW_SCHEMA.field(name).type) for name in _SPAN_COLUMNS}
+        nulls = {name: pa.nulls(count, _type(name)) for name in _SPAN_COLUMNS}
         columns = {
             "id": pa.array(self.ids, pa.string()),
             "row": pa.array(self.rows, pa.string()),
@@ -90,13 +90,17 @@ class WindowRows:
             "label": pa.array(self.labels, pa.list_(pa.float32())),
             "starts": _lists(self.starts, np.int32) if spans else nulls["starts"],
             "ends": _lists(self.ends, np.int32) if spans else nulls["ends"],
-            "passage": pa.array(self.passages, pa.string()) if spans else nulls["passage"],
+            "passage": pa.array(self.passages, _type("passage")) if spans else nulls["passage"],
             "golds": pa.array(self.golds, pa.list_(pa.string())) if spans else nulls["golds"],
         }
         return pa.table(columns, schema=WINDOW_SCHEMA)
 
 
 _SPAN_COLUMNS = ("starts", "ends", "passage", "golds")
+
+
+def _type(name: str) -> pa.DataType:
+    return WINDOW_SCHEMA.field(name).type
 
 
 def _lists(parts: Sequence[Ints], dtype: type[np.generic]) -> Any:

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from bv_search.errors import StoreError
+from bv_search.store import index as module
 from bv_search.store.index import (
     INDEX_SCHEMA,
     LOGITS_SCHEMA,
@@ -17,9 +18,12 @@ from bv_search.store.index import (
     logits_table,
     place_windows,
     read_columns,
+    spelt,
     table_bytes,
+    windows_bytes,
 )
 from bv_search.store.layout import BlockPlan, cut_blocks
+from bv_search.tasks.window import WINDOW_SCHEMA
 from tests.store.small import make_split
 
 LENGTHS, SIZES = [4, 2, 3, 1, 5], [3, 2]
@@ -83,6 +87,34 @@ def test_an_index_that_was_made_anew_is_read_anew(
     assert read_columns(path, INDEX_SCHEMA, ["id"], group=0).num_rows == 3
     path.write_bytes(index_bytes(index, plans))
     assert read_columns(path, INDEX_SCHEMA, ["id"], group=1).num_rows == 2
+
+
+def test_a_passage_is_once_in_memory_and_in_every_row_of_a_file(
+    index: pa.Table, plans: list[BlockPlan], tmp_path: Path
+) -> None:
+    """Files are as they ever were, and those of earlier versions are read alike."""
+    place, type_ = index.schema.get_field_index("passage"), INDEX_SCHEMA.field("passage").type
+    long = ["x" * 100_000, "y" * 100_000]
+    passages = pa.array([long[0], long[1], long[0], long[0], long[0]], type_)
+    path = tmp_path / "index.parquet"
+    path.write_bytes(index_bytes(index.set_column(place, INDEX_SCHEMA.field(place), passages), plans))
+    assert pq.read_schema(path) == spelt(INDEX_SCHEMA)
+    assert pq.read_schema(path).field("passage").type == pa.string()
+    found = read_columns(path, INDEX_SCHEMA)["passage"]
+    assert found.nbytes < 2.1 * 100_000
+    assert found.to_pylist() == passages.to_pylist()
+    group = read_columns(path, INDEX_SCHEMA, ["passage"], group=1)["passage"]
+    assert group.to_pylist() == [long[0]] * 2
+
+
+def test_windows_on_their_way_to_an_index_are_read_as_they_were_written(
+    index: pa.Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "GROUP", 2)
+    windows = index.select(WINDOW_SCHEMA.names)
+    for table in (windows, windows.slice(0, 0)):
+        file = pa.BufferReader(windows_bytes(table))
+        assert read_columns(file, WINDOW_SCHEMA).combine_chunks() == table.combine_chunks()
 
 
 def test_columns_of_another_version_are_refused(index: pa.Table) -> None:
