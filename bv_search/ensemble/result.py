@@ -109,7 +109,7 @@ class EnsembleResult:
         if self.selection.method is not Method.SINGLE:
             return f"the ensemble is {gain_words(gain)}"
         (member,) = self.members
-        if member["trial"] == gain.over.trial:
+        if (member["run"], member["trial"]) == (".", gain.over.trial):
             return f"{member['name']} is the best of the ladder: nothing that was searched did better there"
         return f"{member['name']} is {gain_words(gain)}"
 

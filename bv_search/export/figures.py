@@ -43,11 +43,11 @@ class Line:
         )
 
     @classmethod
-    def of_record(cls, record: TrialRecord) -> Self:
+    def of_record(cls, record: TrialRecord, name: str) -> Self:
         assert record.report_score is not None, "a finished trial has a score"
         assert record.interval is not None, "and its interval"
         return cls(
-            title=f"trial {record.id}",
+            title=name,
             score=record.report_score,
             interval=record.interval,
             metrics=record.metrics,
@@ -70,35 +70,36 @@ class Figures:
 
     @classmethod
     def of(cls, run: Run, store: Store, member: str) -> Self:
-        compared, trial = compare(run, store).all, _trial(run, member)
-        mine = next((each for each in compared if _is(each, trial)), None)
-        record = next((each for each in run.finished_trials() if each.id == trial), None)
+        compared, (home, trial) = compare(run, store).all, _trial(run, member)
+        mine = next((each for each in compared if home is run and _is(each, trial)), None)
+        record = next((each for each in home.finished_trials() if each.id == trial), None)
         if mine is not None:
             own = Line.of_standing(mine)
         else:
             assert record is not None, "what is no trial has a standing"
-            own = Line.of_record(record)
+            own = Line.of_record(record, f"trial {trial}" if home is run else f"trial {trial} of {home.name}")
         return cls(
             own=own,
             others=tuple(Line.of_standing(each) for each in compared if each is not mine),
             head=None if record is None else describe_config(record.config),
             metric=store.task.metric,
             rows=len(compared[0].evaluation.rows),
-            chosen_on=_chosen_on(run, store, trial),
-            heads=len(run.finished_trials()),
+            chosen_on=_chosen_on(home, store, trial),
+            heads=len(home.finished_trials()),
             encoder_parameters=store.encoder_parameters,
             doubts=tuple(doubts(store)),
         )
 
 
-def _trial(run: Run, member: str) -> str:
-    """The trial that a member is, or else that it is the ensemble, or the encoder."""
+def _trial(run: Run, member: str) -> tuple[Run, str]:
+    """The trial that a member is, of whichever run, or else that it is the ensemble, or the encoder."""
     if member != ENSEMBLE:
-        return find_trial(run, member)
+        return run, find_trial(run, member)
     chosen = run.ensemble()
     if chosen is None or chosen["method"] != Method.SINGLE:
-        return COMBINED
-    return chosen["members"][0]["trial"] or ENCODER_NAME
+        return run, COMBINED
+    (alone,) = chosen["members"]
+    return run.at(alone["run"]), alone["trial"] or ENCODER_NAME
 
 
 def _is(standing: Standing, trial: str) -> bool:

@@ -171,8 +171,7 @@ def _ensemble_member(run: Run, value: dict[str, Any]) -> Member:
     weight = float(value["weight"])
     if value["trial"] is None:
         return Member(name=ENCODER_NAME, heads=(), weight=weight)
-    home = run if value["run"] == "." else Run.open(run.path / value["run"])
-    heads = load_heads(home.head_folder(value["trial"]))
+    heads = load_heads(run.at(value["run"]).head_folder(value["trial"]))
     return Member(name=value["name"], heads=heads, weight=weight)
 
 

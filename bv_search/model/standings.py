@@ -223,8 +223,7 @@ class _Panel:
         if member["trial"] is None:
             assert self._own is not None, "an ensemble's encoder has predictions"
             return self._own
-        home = self._run if member["run"] == "." else Run.open(self._run.path / member["run"])
-        return self._of_trial(home, member["trial"])
+        return self._of_trial(self._run.at(member["run"]), member["trial"])
 
     def _of_trial(self, home: Run, trial: str) -> Sequence[np.ndarray]:
         return read_predictions(home.trial_file(trial, predictions_file(Role.REPORT)), ids=self._ids).logits

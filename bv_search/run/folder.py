@@ -101,6 +101,10 @@ class Run:
     def name(self) -> str:
         return self.study.name
 
+    def at(self, way: str) -> "Run":
+        """The run at the end of a way from this one, as ensemble.json names those of members."""
+        return self if way == "." else Run.open(self.path / way)
+
     @contextmanager
     def writing(self) -> Iterator[None]:
         """One writer at a time, of all machines: a second one is told who the first is."""

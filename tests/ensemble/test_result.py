@@ -9,6 +9,7 @@ from bv_search.command import Progress
 from bv_search.ensemble.config import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
 from bv_search.ensemble.result import SHOWN, EnsembleResult
+from bv_search.model.combine import Method
 from bv_search.run import Run
 from bv_search.tasks.evaluation import Delta
 from tests.model.small_run import Small, teach
@@ -49,3 +50,13 @@ def test_in_a_notebook_names_cannot_put_markup_on_the_page(result: EnsembleResul
     forged = replace(result, members=({"name": "<b>", "weight": 1.0},))
     assert "&lt;b&gt;" in forged._repr_html_()
     assert "<b>" not in forged._repr_html_()
+
+
+def test_a_head_of_another_run_is_no_rung_of_this_one_by_its_name(result: EnsembleResult) -> None:
+    assert result.gain is not None
+    over = replace(result.gain, over=replace(result.gain.over, trial="probe-1"))
+    single = replace(result, selection=replace(result.selection, method=Method.SINGLE), gain=over)
+    for place, is_rung in ((".", True), ("../second", False)):
+        member = {"name": "it", "run": place, "trial": "probe-1", "weight": 1.0}
+        text = replace(single, members=(member,)).text()
+        assert ("it is the best of the ladder" in text) is is_rung

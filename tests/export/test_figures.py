@@ -1,12 +1,15 @@
 """An exported model carries its own scores, and what stands beside it."""
 
+from pathlib import Path
+
 from bv_search.command import Progress
 from bv_search.ensemble.config import EnsembleConfig
 from bv_search.ensemble.ensemble import run as decide
 from bv_search.export.figures import Figures
 from bv_search.model import ENSEMBLE
 from bv_search.run import Run
-from tests.model.small_run import Small, teach
+from bv_search.run.ensemble_file import ENSEMBLE_VERSION
+from tests.model.small_run import Small, copy_run, teach
 
 
 def test_the_best_head_stands_above_its_ladder(small: Small) -> None:
@@ -37,3 +40,20 @@ def test_an_ensemble_says_what_it_was_chosen_on_and_has_no_configuration(small: 
     assert figures.own.score == result.evaluation.score
     assert figures.head is None
     assert figures.chosen_on == str(result.chosen_on)
+
+
+def test_an_ensemble_that_is_one_head_of_another_run_has_the_figures_of_that_head(
+    small: Small, run: Run, tmp_path: Path
+) -> None:
+    """Both runs have a trial of that name."""
+    other = copy_run(small, tmp_path / "runs" / "second")
+    other.change_study(name="second")
+    teach(small, other, "0003", 0.9)
+    member = {"name": "second/0003", "run": "../second", "trial": "0003", "weight": 1.0}
+    chosen = {"method": "single", "members": [member], "select_score": 0.5, "score": 0.5}
+    run.write_ensemble({"format_version": ENSEMBLE_VERSION, **chosen})
+    record = next(record for record in other.finished_trials() if record.id == "0003")
+    figures = Figures.of(run, small.store, ENSEMBLE)
+    assert figures.own.score == record.report_score
+    assert figures.own.title == "trial 0003 of second"
+    assert len(figures.others) > 3, "all of the run's own stand beside it"
