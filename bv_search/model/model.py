@@ -24,12 +24,13 @@ from bv_search.files import (
     check_signed,
     confine,
     decode_at,
+    digest_bytes,
     digest_file,
     folder_being_made,
     read_json,
     write_signed,
 )
-from bv_search.heads.copies import Copies, count_all, load_heads, save_heads
+from bv_search.heads.copies import Copies, count_all, load_heads, save_heads, weights_bytes
 from bv_search.heads.folder import CONFIG_FILE
 from bv_search.heads.head import Head
 from bv_search.model.combine import Method
@@ -52,6 +53,11 @@ class Member:
     name: str
     heads: Copies  # of one head, which answer by their mean; none: the encoder's own predictions
     weight: float = 1.0
+
+    @property
+    def digest(self) -> str | None:
+        """Of its weights; the encoder's own predictions have none here."""
+        return digest_bytes(weights_bytes(self.heads)) if self.heads else None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -85,6 +91,14 @@ class Model:
     def parameters(self) -> int:
         """Of the heads; the encoder's are not counted."""
         return count_all(self.heads)
+
+    def is_same(self, other: "Model") -> bool:
+        """By the weights too: a run that was made anew has trials of the same names."""
+        ours, theirs = (
+            [(member.name, member.weight, member.digest) for member in model.members]
+            for model in (self, other)
+        )
+        return (self.method, self.encoder.digest, ours) == (other.method, other.encoder.digest, theirs)
 
     def load_encoder(self, place: str | Path | None = None, *, device: str = AUTO) -> Encoder:
         encoder = self.encoder.load(place, device=device, do=NAME_ENCODER)

@@ -80,9 +80,9 @@ def _report(run: Run, data: str | None, progress: Progress) -> Path:
 
 
 def _save(run: Run, folder: Path) -> Path:
-    """What the run answers with, and its encoder. What was saved of an earlier ensemble gives way."""
+    """What the run answers with, and its encoder. An earlier ensemble, or one of another run, gives way."""
     model = model_of_run(run)
-    if is_model(folder) and _same(Model.from_pretrained(folder), model):
+    if is_model(folder) and Model.from_pretrained(folder).is_same(model):
         return folder
     _refuse_foreign(folder)
     shutil.rmtree(folder, ignore_errors=True)
@@ -98,12 +98,3 @@ def _refuse_foreign(folder: Path) -> None:
             expected="a model, or nothing",
             do="choose another --out, or move it away",
         )
-
-
-def _same(saved: Model, model: Model) -> bool:
-    """Heads of a run never change, so their names are enough."""
-    said = [
-        (each.method, each.encoder.digest, [(member.name, member.weight) for member in each.members])
-        for each in (saved, model)
-    ]
-    return said[0] == said[1]

@@ -24,6 +24,14 @@ def test_a_saved_model_answers_alike(small: Small, ensemble: Model, tmp_path: Pa
     assert not list(tmp_path.rglob("*.pkl")) + list(tmp_path.rglob("*.bin"))
 
 
+def test_a_model_with_other_weights_under_the_same_names_is_another(ensemble: Model, tmp_path: Path) -> None:
+    again = Model.from_pretrained(ensemble.save_pretrained(tmp_path / "model"))
+    assert again.is_same(ensemble)
+    again.heads[0].load_state_dict({name: t + 1 for name, t in again.heads[0].state_dict().items()})
+    assert not again.is_same(ensemble)
+    assert not replace(ensemble, method=Method.MEAN).is_same(ensemble)
+
+
 def test_a_saved_model_is_never_overwritten(ensemble: Model, tmp_path: Path) -> None:
     ensemble.save_pretrained(tmp_path / "model")
     with pytest.raises(OutputError, match="already exists"):

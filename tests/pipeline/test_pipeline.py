@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from bv_search.cluster import ray_session
 from bv_search.command import main
+from bv_search.model.loading import model_of_run
 from bv_search.model.model import Model
 from bv_search.pipeline.config import MODEL, RUN, STAGES, STORE
 from bv_search.predict.__main__ import COMMAND as PREDICT
@@ -117,6 +119,25 @@ def test_more_trials_go_on_to_another_ensemble(words: list[str], capsys: pytest.
     assert run.unconsidered() is None
     saved = Model.from_pretrained(out(words) / MODEL)
     assert [member.name for member in saved.members] == [each["name"] for each in said["ensemble"]["members"]]
+
+
+def test_the_model_of_an_earlier_run_gives_way_though_its_trials_have_the_same_names(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run.open(out(words) / RUN)
+    best = run.finished_trials()[0].id
+    member = {"name": best, "run": ".", "trial": best, "weight": 1.0}
+    run.write_ensemble({**(run.ensemble() or {}), "method": "single", "members": [member]})
+    earlier = model_of_run(run)
+    for parameter in (parameter for head in earlier.heads for parameter in head.parameters()):
+        parameter.data += 1.0
+    earlier.save_pretrained(tmp_path / "earlier", bundle=True)
+    shutil.rmtree(out(words) / MODEL)
+    shutil.copytree(tmp_path / "earlier", out(words) / MODEL)
+    assert ask(words, capsys)[0] == 0
+    saved = Model.from_pretrained(out(words) / MODEL)
+    assert saved.is_same(model_of_run(run))
+    assert not saved.is_same(earlier)
 
 
 def test_a_folder_of_the_users_does_not_give_way_to_the_model(
