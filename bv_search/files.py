@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO, Protocol, Self, TypeVar
 
@@ -129,6 +130,11 @@ def part_of(path: Path) -> Path:
 
 PARTS = ".*.part"
 """Every name that `part_of` gives."""
+
+
+def parts_of(path: Path) -> Iterator[Path]:
+    """What processes that were killed have left of `path`, or are writing now."""
+    return path.parent.glob(f".{escape(path.name)}.*.part")
 
 
 def remove_part(part: Path) -> None:

@@ -1,18 +1,19 @@
 """What a search leaves behind: every event in the journal, every head's state and results in files."""
 
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import cached_property, partial
 from math import ceil
+from pathlib import Path
 from typing import Any, TypeVar
 
 from bv_search import files
 from bv_search.files import Disk, together
 from bv_search.heads.config import RAW, HeadConfig
 from bv_search.run.finals import SELECT, TRAIN, failure, report_json, write_final, write_finished
-from bv_search.run.folder import STATES, Run, check_file
+from bv_search.run.folder import ENSEMBLE, LEADERBOARD, STATES, STUDY, TRIALS, Run, check_file
 from bv_search.run.journal import Event
 from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.trial import BAGGED, DONE, FAILED, SINGLE, encore_name
@@ -53,9 +54,17 @@ class Recorder:
         self._positions = {each.trial: each.position for each in kept}
         self._digests = {each.trial: each.state for each in kept if each.state is not None}
         states = (self._run.path / STATES).glob("*.safetensors")
-        for path in [*states, *self._run.path.rglob(files.PARTS)]:
-            if path not in named:
+        for path in [*states, *self._parts()]:
+            if path not in named and path.is_file():
                 path.unlink(missing_ok=True)
+
+    def _parts(self) -> Iterator[Path]:
+        """Of what a search writes: a report may write now, and a killed export is another matter."""
+        place = self._run.path
+        for name in (STUDY, LEADERBOARD, ENSEMBLE):
+            yield from files.parts_of(place / name)
+        for folder in (STATES, TRIALS):
+            yield from (place / folder).rglob(files.PARTS)
 
     def suggested(self, trial: str, config: Mapping[str, Any], rung: str | None = None) -> None:
         """By the searcher, or as a rung of the ladder. It stands on the line of what comes of it first:

@@ -131,3 +131,17 @@ def test_a_suggestion_stands_on_the_line_of_what_comes_of_it(tmp_path: Path) -> 
         ("finish", "0002"),
     ]
     assert len(run.journal.path.read_bytes().splitlines()) == 2
+
+
+def test_a_sweep_takes_what_a_search_left_and_nothing_of_others(tmp_path: Path) -> None:
+    """An export into the run that was killed, or a report that is being written, is theirs."""
+    run = Run(tmp_path, study=None)  # type: ignore[arg-type]
+    recorder = Recorder(run, store=None, mirror=None)  # type: ignore[arg-type]
+    ours = (".study.yaml.7.part", "states/.0001-3.safetensors.7.part", "trials/0001/.config.json.7.part")
+    theirs = (".export.7.part/model.json", ".report.html.7.part", "predictions/.it.jsonl.7.part")
+    for name in (*ours, *theirs, "states/0001-3.safetensors"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    recorder.sweep([])
+    left = {path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file()}
+    assert left == set(theirs)
