@@ -9,7 +9,7 @@ from pathlib import Path
 from bv_search.command import Progress
 from bv_search.errors import RunError
 from bv_search.files import RESTORE, digest_file
-from bv_search.run.folder import ENSEMBLE, Run
+from bv_search.run.folder import ENSEMBLE, STATES, Run
 from bv_search.store.verify import Damage, Verification, gather_damage
 
 
@@ -28,9 +28,10 @@ def verify_run(run: Run, progress: Progress) -> Verification:
 def find_damage(run: Run) -> Iterator[Damage | None]:
     """One result per file, as it is read: its damage, or None."""
     for path, expected in noted_files(run):
-        found = digest_file(path) if path.is_file() else "no file"
+        found = _digest(path)
         name = path.relative_to(run.path).as_posix()
-        yield None if found == expected else Damage(file=name, expected=expected, found=found)
+        is_whole = found == expected or _is_past(run, path)
+        yield None if is_whole else Damage(file=name, expected=expected, found=found)
     if (run.path / ENSEMBLE).exists():
         try:
             run.ensemble()
@@ -46,15 +47,27 @@ def noted_files(run: Run) -> Iterator[tuple[Path, str]]:
     for record in run.trials():
         for name, digest in record.files.items():
             yield run.trial_folder(record.id) / name, digest
-    for trial, (position, digest) in _states(run).items():
-        yield run.state_path(trial, position), digest
+    yield from _states(run).items()
 
 
-def _states(run: Run) -> dict[str, tuple[int, str]]:
+def _digest(path: Path) -> str:
+    try:
+        return digest_file(path) if path.is_file() else "no file"
+    except FileNotFoundError:  # gone since
+        return "no file"
+
+
+def _is_past(run: Run, path: Path) -> bool:
+    """Whether it was the state of a head that a search, which is on the run now, has taken further since."""
+    return path.parent == run.path / STATES and path not in _states(run)
+
+
+def _states(run: Run) -> dict[Path, str]:
+    """Of the heads that are on their way, and their digests."""
     states: dict[str, tuple[int, str]] = {}
     for event in run.events():
         if event["event"] == "segment":
             states[event["trial"]] = event["position"], event["state"]
         elif event["event"] == "finish":
             states.pop(event["trial"], None)
-    return states
+    return {run.state_path(trial, position): digest for trial, (position, digest) in states.items()}

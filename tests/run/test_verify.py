@@ -11,9 +11,10 @@ import pytest
 
 from bv_search.command import main
 from bv_search.errors import RunError, UserError
-from bv_search.files import digest_bytes, write_bytes
+from bv_search.files import digest_bytes, digest_file, write_bytes
 from bv_search.heads.copies import load_heads
 from bv_search.model.loading import open_model
+from bv_search.run import verify
 from bv_search.run.ensemble_file import ENSEMBLE_VERSION
 from bv_search.run.folder import ENSEMBLE, JOURNAL, LEADERBOARD, STUDY, Run, check_file
 from bv_search.run.predictions import read_predictions
@@ -179,3 +180,22 @@ def test_a_damaged_journal_is_one_line(run: Run, capsys: pytest.CaptureFixture[s
     run.journal.path.write_text(text.replace('"0001"', '"0011"', 1))
     assert main(COMMAND, [str(run.path)]) == 2
     assert "journal.jsonl line" in capsys.readouterr().err
+
+
+def test_a_state_that_a_search_has_left_behind_meanwhile_is_no_damage(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def digest_late(path: Path) -> str:
+        if path == run.path / STATE:
+            state = digest_bytes(b"further")
+            write_bytes(run.state_path("0009", 6), b"further")
+            run.journal.append(segment("0009", 96, 0.5, state=state))
+            path.unlink()
+        return digest_file(path)
+
+    monkeypatch.setattr(verify, "digest_file", digest_late)
+    assert set(find_damage(run)) == {None}
+    monkeypatch.undo()
+    run.state_path("0009", 6).unlink()
+    (lost,) = filter(None, find_damage(run))
+    assert lost.file == "states/0009-6.safetensors"
