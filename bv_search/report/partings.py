@@ -3,7 +3,6 @@
 Values are never just right: of a regression, rows are shown where one is much nearer to the truth.
 """
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -139,7 +138,7 @@ class _Reader:
         if row is None:
             return []
         texts = [row.text_a] if self._task.kind is Kind.SPAN else [row.text_a, row.text_b]
-        return [textwrap.shorten(text, LONGEST, placeholder=" …") for text in texts if text]
+        return [shorten(text, LONGEST) for text in texts if text]
 
     def _gold_of(self, place: int) -> str:
         gold = self._gold[place]
@@ -163,4 +162,10 @@ def excerpt_of(passage: str, answers: Sequence[str]) -> Excerpt:
                 marked=answer,
                 after=after + (" …" if end + AROUND < len(passage) else ""),
             )
-    return Excerpt(before=textwrap.shorten(passage, 2 * AROUND, placeholder=" …"), marked="", after="")
+    return Excerpt(before=shorten(passage, 2 * AROUND), marked="", after="")
+
+
+def shorten(text: str, most: int) -> str:
+    """Its beginning. Not every language has spaces to cut at."""
+    plain = " ".join(text.split())
+    return plain if len(plain) <= most else f"{plain[:most].rstrip()} …"

@@ -2,7 +2,7 @@
 
 from bv_search.report.facts import gather
 from bv_search.report.page import render
-from bv_search.report.partings import MOST, excerpt_of, find_partings
+from bv_search.report.partings import LONGEST, MOST, excerpt_of, find_partings, shorten
 from bv_search.run import Run
 from bv_search.tasks.dataset import load_dataset
 from bv_search.tasks.row import Role, Row
@@ -52,6 +52,8 @@ def test_without_the_data_rows_have_their_ids_and_the_page_says_so(small: Small,
     assert "the data was not named" in page
     assert "the data was not named" not in told
     assert found.sides[0].rows[0].id in page
+    assert '<p dir="auto">' in told, "whatever way its language is written"
+    assert f"<bdi>{found.sides[0].rows[0].ours}</bdi>" in told
 
 
 def test_an_excerpt_stands_around_the_answer() -> None:
@@ -63,3 +65,10 @@ def test_an_excerpt_stands_around_the_answer() -> None:
     assert found.after.startswith(" Bob")
     assert found.after.endswith(" …")
     assert excerpt_of("Ada met Bob", ["Eve"]).before == "Ada met Bob"
+
+
+def test_a_long_text_keeps_its_beginning_in_every_language() -> None:
+    assert shorten("中" * 700, LONGEST) == "中" * LONGEST + " …"
+    assert shorten(" one\n two ", 7) == "one two"
+    assert shorten("one two", 4) == "one …"
+    assert excerpt_of("ไทย" * 700, []).before.startswith("ไทย")
