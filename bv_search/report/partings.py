@@ -15,7 +15,7 @@ from bv_search.report.facts import Facts
 from bv_search.scan.ladder import ENCODER, PROBE
 from bv_search.tasks.row import Row
 from bv_search.tasks.squad_score import EXACT
-from bv_search.tasks.task import Kind
+from bv_search.tasks.task import Kind, row_codes
 
 MOST = 8  # rows of each side
 AROUND = 160  # characters of a passage on either side of an answer
@@ -110,17 +110,17 @@ class _Reader:
 
     def __init__(self, facts: Facts, head: Standing, other: Standing, rows: Mapping[str, Row]) -> None:
         self._task, self._index, self._rows = facts.task, facts.index, rows
+        self._models = (head, other)
         self._ids = head.evaluation.rows
-        self._said = [facts.task.answers(facts.index, model.logits) for model in (head, other)]
         self._gold = head.evaluation.outcome[:, 1]
-        self._windows = {row: place for place, row in reversed([*enumerate(facts.index["row"].to_pylist())])}
+        self._row_of, _ = row_codes(facts.index)  # of each window
 
     def read(self, place: int) -> RowToRead:
-        name = self._ids[place]
-        ours, theirs = (said[place] for said in self._said)
+        name, windows = self._ids[place], np.flatnonzero(self._row_of == place)
+        ours, theirs = (self._answer(model, windows) for model in self._models)
         golds, excerpt = [self._gold_of(place)], None
         if self._task.kind is Kind.SPAN:
-            (window,) = self._index.slice(self._windows[name], 1).to_pylist()
+            (window,) = self._index.slice(windows[0], 1).to_pylist()
             golds = list(dict.fromkeys(window["golds"]))
             excerpt = excerpt_of(window["passage"], [*golds, ours["prediction"], theirs["prediction"]])
         return RowToRead(
@@ -131,6 +131,11 @@ class _Reader:
             ours=self._words(ours),
             theirs=self._words(theirs),
         )
+
+    def _answer(self, model: Standing, windows: Places) -> Mapping[str, Any]:
+        """To one row alone: of a thousand labels, the probabilities of all rows would fill the memory."""
+        (answer,) = self._task.answers(self._index.take(windows), [model.logits[each] for each in windows])
+        return answer
 
     def _texts(self, name: str) -> list[str]:
         """Of a span the question alone: its passage is an excerpt."""

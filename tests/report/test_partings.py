@@ -1,5 +1,10 @@
 """Rows to read: those that one model gets right and the other wrong, as they stand in the data."""
 
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
 from bv_search.report.facts import gather
 from bv_search.report.page import render
 from bv_search.report.partings import LONGEST, MOST, excerpt_of, find_partings, shorten
@@ -54,6 +59,24 @@ def test_without_the_data_rows_have_their_ids_and_the_page_says_so(small: Small,
     assert found.sides[0].rows[0].id in page
     assert '<p dir="auto">' in told, "whatever way its language is written"
     assert f"<bdi>{found.sides[0].rows[0].ours}</bdi>" in told
+
+
+def test_only_rows_that_are_shown_are_answered(
+    small: Small, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teach(small, run, "0003", 0.6)
+    facts = gather(run)
+    kind, answers, asked = type(facts.task), type(facts.task).answers, []
+
+    def listen(task: Any, index: pa.Table, logits: Any) -> Any:
+        asked.append(set(index["row"].to_pylist()))
+        return answers(task, index, logits)
+
+    monkeypatch.setattr(kind, "answers", listen)
+    found = find_partings(facts, None)
+    assert found is not None
+    shown = [row for side in found.sides for row in side.rows]
+    assert asked == [{row.id} for row in shown for _ in range(2)]
 
 
 def test_an_excerpt_stands_around_the_answer() -> None:
