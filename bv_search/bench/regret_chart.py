@@ -23,6 +23,7 @@ def regret_chart(contests: Mapping[str, Contest]) -> str:
                     _draw(axes, contest, way, f"{searcher}, {way.scheduler}", colour)
             axes.axhline(REACHED, color=GREY, linewidth=1, linestyle=":")
             axes.set_yscale("symlog", linthresh=REACHED)
+            axes.yaxis.set_major_formatter("{x:g}")
             axes.set_ylabel(f"regret, {name}")
             axes.grid(axis="both")
         chart.panels[-1].set_xlabel("rows read, in heads that are trained to their ends")

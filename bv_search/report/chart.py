@@ -18,6 +18,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P")  # one more than colours: thirty kinds 
 WIDTH = 7.2  # inches
 STYLE = {
     "svg.fonttype": "none",
+    "text.parse_math": False,  # a name with two $ in it is no formula
     "font.family": "sans-serif",
     "font.size": 10,
     "text.color": INK,

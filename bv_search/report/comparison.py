@@ -11,7 +11,7 @@ from bv_search.report.chart import Chart
 from bv_search.report.charts import ROLES, drawing_narrow
 from bv_search.report.conclusion import is_gain
 from bv_search.report.facts import Facts
-from bv_search.report.formatting import NOTHING, count
+from bv_search.report.formatting import NOTHING, cell, count
 from bv_search.report.frame import environment
 from bv_search.report.linked import (
     GROUP,
@@ -54,7 +54,7 @@ def table_of(all_facts: Sequence[Facts]) -> str:
     """As Markdown. Scores are of report rows, with their intervals."""
     numbers = "|".join("---" if column in COLUMNS[:2] else "--:" for column in COLUMNS)
     rows = [COLUMNS, *map(_cells, all_facts)]
-    head, *body = [f"| {' | '.join(cells)} |" for cells in rows]
+    head, *body = [f"| {' | '.join(map(cell, cells))} |" for cells in rows]
     return "\n".join([head, f"|{numbers}|", *body, ""])
 
 

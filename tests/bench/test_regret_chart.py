@@ -21,4 +21,5 @@ def test_every_table_has_its_panel_and_every_searcher_its_line() -> None:
     for text in ("regret, mrpc", "regret, rte", "random, at full length", "hyperopt, asha", "optuna, asha"):
         assert svg.count(f">{text}</text>") == 1
     assert "optuna-gp" not in svg
+    assert "$" not in svg, "powers of ten are no formulas"
     assert "currentColor" not in svg, "it stands outside of a page"

@@ -42,6 +42,13 @@ def test_the_same_chart_has_the_same_bytes_and_ids_are_its_own() -> None:
     assert not ids("one") & ids("another")
 
 
+def test_a_name_is_no_formula() -> None:
+    with drawing("it", 2.0) as chart:
+        chart.axes.set_yticks([0, 1], ["a $b_$ run", "$x$"])
+    assert ">a $b_$ run</text>" in chart.svg
+    assert ">$x$</text>" in chart.svg
+
+
 def test_panels_stand_above_each_other() -> None:
     with drawing("three", 3.0, (2.0, 1.0, 1.0)) as chart:
         assert len(chart.panels) == 3

@@ -29,6 +29,14 @@ def test_the_table_says_what_the_report_says(run: Run) -> None:
     assert not rest
 
 
+def test_a_name_breaks_neither_the_table_nor_the_chart(run: Run, tmp_path: Path) -> None:
+    run.change_study(name="a|b for $5 or $_6")
+    table, chart, _ = write_together([gather(run)], tmp_path / "docs")
+    *_, row = table.read_text().splitlines()
+    assert row.startswith("| a\\|b for $5 or $_6 | ")
+    assert ">a|b for $5 or $_6</text>" in chart.read_text()
+
+
 def test_every_run_has_its_row_and_its_name_in_the_chart(run: Run, tmp_path: Path) -> None:
     facts = gather(run)
     table, chart, _ = write_together([facts, facts], tmp_path / "docs")
