@@ -56,7 +56,8 @@ def run(config: TuneConfig, progress: Progress) -> Run:
             progress.say(ending)
             _combine(study, progress)
             mirror = connect()
-            mirror.close()
+            if mirror.close():
+                _register(study, mirror, progress)
             _tell_of_trouble(mirror, progress)
             return study.run
         _import_aside(NEEDED_BY_THE_SESSION)

@@ -20,14 +20,17 @@ from bv_search.command import Progress, main
 from bv_search.errors import OutputError, RunError, StoreError, UserError
 from bv_search.heads.copies import count_all, load_heads
 from bv_search.model.loading import open_model
+from bv_search.model.registry import registered_name
 from bv_search.model.standings import ENSEMBLE
 from bv_search.run.folder import ENSEMBLE as ENSEMBLE_FILE
 from bv_search.run.folder import Run
+from bv_search.run.mlflow import MlflowMirror
 from bv_search.run.predictions import read_predictions
 from bv_search.run.trial import DONE, STOPPED
 from bv_search.scan.checks import Check
 from bv_search.space.space import parse_space
 from bv_search.store.store import Store
+from bv_search.tune import search as search_module
 from bv_search.tune import session as session_module
 from bv_search.tune.__main__ import COMMAND
 from bv_search.tune.budget import Budget
@@ -438,6 +441,21 @@ def test_a_run_that_has_ended_is_left_as_it_is(
     assert describe(again) == describe(run)
     first, *_ = capfd.readouterr().err.splitlines()
     assert first == "all 2 trials have ended: --trials +N adds some"
+
+
+def test_a_run_that_has_ended_is_registered_where_mlflow_was_away_at_its_end(
+    small_space: str, class_store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = ask(small_space, class_store, tmp_path, trials=2)
+    with monkeypatch.context() as away:
+        away.setattr(search_module, "_register", lambda *parts: None)
+        run = search(config, QUIET)
+    client = MlflowMirror(run).tracking.client
+    name = f"name='{registered_name(class_store.task)}'"
+    assert len(client.search_model_versions(name)) == 0
+    for _ in range(2):
+        search(TuneConfig(name="it", resume=True, runs=config.runs), QUIET)
+        assert len(client.search_model_versions(name)) == 1
 
 
 @pytest.mark.parametrize(("left", "pack", "said"), [(32, 64, 1), (32, 16, 0), (20, 64, 0)])
