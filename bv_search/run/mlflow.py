@@ -16,6 +16,7 @@ from bv_search.run.folder import ENSEMBLE, LEADERBOARD, REPORT_HTML, REPORT_MD, 
 from bv_search.run.leaderboard import best, flat
 from bv_search.run.mirror_process import MirrorProcess
 from bv_search.run.mlflow_children import (
+    PARENT_TAG,
     RUN_TAG,
     STATUS_TAG,
     TRIAL_TAG,
@@ -76,12 +77,19 @@ class MlflowMirror:
             if found is None or not found.data.params:
                 log(self._tracking, self.parent_id, params=study_params(run))
             self._status = GOING if found is None else str(found.info.status)
+            self._adopt()
 
     def _open_children(self) -> Children:
         study, database = self._run.study.id, self._tracking.database
         if database is not None and has_known_tables(database):
             return DatabaseChildren(database, self._tracking.experiment, study)
         return ClientChildren(self._tracking, study)
+
+    def _adopt(self) -> None:
+        """What stands under a parent that somebody has deleted."""
+        for child in self._children.values():
+            if child.parent != self.parent_id:
+                self._tracking.client.set_tag(child.id, PARENT_TAG, self.parent_id)
 
     @property
     def uri(self) -> str:
@@ -114,8 +122,8 @@ class MlflowMirror:
             return False
         try:
             with reaching(self.uri):
-                if self.trouble is not None:  # a child may have been made, and the answer lost
-                    self._children = self._trials.find() | self._children
+                if self.trouble is not None:
+                    self._children = self._still_there()
                 for records in takewhile(lambda _: goes_on(), self._portions()):
                     self._sync_trials(records)
         except RunError as error:
@@ -123,6 +131,11 @@ class MlflowMirror:
             return False
         self.trouble = None
         return True
+
+    def _still_there(self) -> dict[str, Child]:
+        """A child may have been made, and the answer lost; or somebody has deleted one."""
+        known = {child.id: child for child in self._children.values()}
+        return {trial: known.get(child.id, child) for trial, child in self._trials.find().items()}
 
     def hand_over(self) -> None:
         """From now on until `close` a process of its own does the work of `sync`."""
@@ -216,7 +229,7 @@ class MlflowMirror:
             self._behind.discard(record.id)
 
     def _know(self, trial: str, run: str) -> None:
-        self._children[trial] = Child(id=run, status=RUNNING, has_params=False)
+        self._children[trial] = Child(id=run, status=RUNNING, has_params=False, parent=self.parent_id)
 
     def _change(self, record: TrialRecord) -> ChildUpdate:
         child = self._children.get(record.id)
@@ -247,7 +260,7 @@ class MlflowMirror:
     def _tags(self, record: TrialRecord) -> dict[str, str]:
         more = {RUNG_TAG: record.rung, OF_TAG: record.of}
         return {
-            "mlflow.parentRunId": self.parent_id,
+            PARENT_TAG: self.parent_id,
             "mlflow.runName": record.id,
             "mlflow.source.name": "bv_search",
             RUN_TAG: self._run.study.id,

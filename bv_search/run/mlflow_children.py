@@ -10,6 +10,7 @@ from bv_search.run.points import parameter_name
 from bv_search.run.tracking import Tracking
 
 RUN_TAG, TRIAL_TAG, STATUS_TAG = "bv.run", "bv.trial", "bv.status"
+PARENT_TAG = "mlflow.parentRunId"
 HEAD = "head"  # the folder of a child's artifacts
 PAGE = 1000
 METRICS, PARAMS = 800, 100  # of one call
@@ -23,6 +24,7 @@ class Child:
     id: str
     status: str
     has_params: bool
+    parent: str | None  # the run that it stands under
     points: int = 0  # of its curve
 
 
@@ -66,7 +68,10 @@ class ClientChildren:
             tags = run.data.tags
             if tags[TRIAL_TAG]:
                 found[tags[TRIAL_TAG]] = Child(
-                    id=run.info.run_id, status=tags[STATUS_TAG], has_params=bool(run.data.params)
+                    id=run.info.run_id,
+                    status=tags[STATUS_TAG],
+                    has_params=bool(run.data.params),
+                    parent=tags.get(PARENT_TAG),
                 )
         return found
 

@@ -18,6 +18,7 @@ from uuid import NAMESPACE_OID, uuid5
 from bv_search.files import part_of
 from bv_search.run.mlflow_children import (
     HEAD,
+    PARENT_TAG,
     RUN_TAG,
     STATUS_TAG,
     TRIAL_TAG,
@@ -32,11 +33,12 @@ SCHEMA = "dc11669786a5"  # of MLflow's tables, as it numbers them: only in these
 WAIT_SECONDS = 60.0  # for others that write
 
 FIND = """
-SELECT trial.value, runs.run_uuid, status.value,
+SELECT trial.value, runs.run_uuid, status.value, parent.value,
     EXISTS (SELECT 1 FROM params WHERE params.run_uuid = runs.run_uuid)
 FROM tags AS study
 JOIN tags AS trial ON trial.run_uuid = study.run_uuid AND trial.key = ? AND trial.value != ''
 JOIN tags AS status ON status.run_uuid = study.run_uuid AND status.key = ?
+LEFT JOIN tags AS parent ON parent.run_uuid = study.run_uuid AND parent.key = ?
 JOIN runs ON runs.run_uuid = study.run_uuid AND runs.lifecycle_stage = 'active'
 WHERE study.key = ? AND study.value = ?
 """
@@ -75,9 +77,9 @@ class DatabaseChildren:
     def find(self) -> dict[str, Child]:
         with self._connected() as database:
             return {
-                trial: Child(id=run, status=status, has_params=bool(has_params))
-                for trial, run, status, has_params in database.execute(
-                    FIND, (TRIAL_TAG, STATUS_TAG, RUN_TAG, self._study)
+                trial: Child(id=run, status=status, has_params=bool(has_params), parent=parent)
+                for trial, run, status, parent, has_params in database.execute(
+                    FIND, (TRIAL_TAG, STATUS_TAG, PARENT_TAG, RUN_TAG, self._study)
                 )
             }
 

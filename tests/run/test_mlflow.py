@@ -130,6 +130,17 @@ def test_a_second_mirror_of_a_run_adds_nothing_twice(mirrored: tuple[Run, Mlflow
     assert [(point.step, point.value) for point in history] == [(32, 0.3), (64, 0.6)]
 
 
+def test_children_of_a_parent_that_was_deleted_stand_under_the_next_one(
+    mirrored: tuple[Run, MlflowMirror],
+) -> None:
+    run, mirror = mirrored
+    mirror.tracking.client.delete_run(mirror.parent_id)
+    again = MlflowMirror(run)
+    assert again.parent_id != mirror.parent_id
+    found = runs_of(again)
+    assert {found[name].data.tags["mlflow.parentRunId"] for name in "abc"} == {again.parent_id}
+
+
 def test_a_run_that_goes_on_is_running_again(mirrored: tuple[Run, MlflowMirror]) -> None:
     run, _ = mirrored
     run.journal.append({"event": "suggest", "trial": "d", "config": {"lr": 0.1}})

@@ -9,6 +9,7 @@ import pytest
 from bv_search.run import Run, mlflow, mlflow_children
 from bv_search.run.mlflow import MlflowMirror
 from tests.run.children import runs_of
+from tests.run.conftest import segment
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +48,23 @@ def test_an_mlflow_that_goes_while_a_child_is_made_has_no_second_one_when_it_is_
         "a": "0.001",
         "b": "0.002",
     }
+
+
+def test_a_child_that_was_deleted_is_made_anew(run: Run) -> None:
+    for trial in ("a", "b"):
+        run.journal.append({"event": "suggest", "trial": trial, "config": {"lr": 0.001}})
+        run.journal.append(segment(trial, 16, 0.1))
+    mirror = MlflowMirror(run)
+    assert mirror.sync()
+    kept = mirror.child_id("b")
+    mirror.tracking.client.delete_run(mirror.child_id("a"))
+    run.journal.append(segment("a", 32, 0.2), segment("b", 32, 0.2))
+    assert not mirror.sync()
+    assert mirror.sync(patience=10.0), mirror.trouble
+    assert mirror.child_id("b") == kept
+    found = runs_of(mirror)
+    assert {found[trial].data.metrics["select_score"] for trial in "ab"} == {0.2}
+    assert found["a"].data.params == {"lr": "0.001"}
 
 
 def test_a_mirror_killed_before_parameters_are_written_is_completed_by_the_next(
