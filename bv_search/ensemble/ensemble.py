@@ -102,7 +102,7 @@ def _score(home: Run, store: Store, ballot: _Ballot, considered: Sequence[Select
         members=tuple(member.to_json(home, weight) for member, weight in members),
         evaluation=ours,
         interval=ours.interval(),
-        best_single=against(ballot.candidates[0]),
+        best_single=against(ballot.candidates[ballot.panel.best_alone]),
         baseline=None if ballot.encoder is None else against(ballot.encoder),
         gain=compare_ladder(home, store).gain(ours),
         considered=tuple(considered),

@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from bv_search.ensemble.selection import Selection
-from bv_search.model.combine import Method
+from bv_search.model.combine import Method, alone_words
 from bv_search.model.standings import Lead, gain_words
 from bv_search.run.choosers import Choosers
 from bv_search.run.ensemble_file import ENSEMBLE_VERSION
@@ -89,12 +89,11 @@ class EnsembleResult:
             f"  chosen on {self.chosen_on}: {self.selection.score:.4f} there, "
             f"{self.evaluation.score:.4f} [{low:.4f}, {high:.4f}] on report",
         ]
+        beside = [self.best_single, self.baseline]
         if self.selection.method is Method.SINGLE:
-            lines.append(f"  no combination did better on these rows than {names} alone")
-        else:
-            lines.append(f"  {self.best_single.verdict()}")
-        if self.baseline is not None:
-            lines.append(f"  {self.baseline.verdict()}")
+            lines.append(f"  {alone_words(names, (each.method for each in self.considered))} on these rows")
+            beside = [self.baseline]
+        lines += dict.fromkeys(f"  {each.verdict()}" for each in beside if each is not None)
         if self.gain is not None:
             lines.append(f"  {self._worth(self.gain)}")
         if self.model is not None:

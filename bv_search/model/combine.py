@@ -3,7 +3,7 @@
 Of spans, the element-wise maximum is the paper's ensemble: position = argmax over i of max(Z_i, Y_i).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
 import numpy as np
@@ -47,3 +47,14 @@ def combine(
     votes = [Votes.of(logits, kind) for logits in members]
     combined = max_of(votes) if method == Method.MAX else mean_of(votes, weights)
     return combined.logits(kind)
+
+
+def alone_words(name: str, tried: Iterable[str]) -> str:
+    """Why a model alone was chosen: no more than was looked at, by the methods of what was considered."""
+    match next((each for each in tried if each != Method.SINGLE), Method.GREEDY):
+        case Method.MAX:
+            return f"no maximum of the best models scored higher than {name} alone"
+        case Method.MEAN:
+            return f"no mean of the best models had a lower loss than {name} alone"
+        case _:
+            return f"adding any one model to {name} did not lower the loss"

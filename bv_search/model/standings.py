@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bv_search.encoder.stage import epochs
-from bv_search.model.combine import Method, combine
+from bv_search.model.combine import Method, alone_words, combine
 from bv_search.run.folder import Run
 from bv_search.run.leaderboard import describe, smallest
 from bv_search.run.luck import Luck
@@ -68,7 +68,7 @@ class Standings:
 
     all: list[Standing]
     luck: Luck | None = None  # of the best head
-    unbeaten: str | None = None  # the one model that no combination beat, where an ensemble was looked for
+    unbeaten: str | None = None  # what was tried in vain, where an ensemble came to one model
 
     @property
     def ladder(self) -> list[Standing]:
@@ -139,7 +139,8 @@ class _Panel:
             return
         members = chosen["members"]
         if chosen["method"] == Method.SINGLE:
-            self.standings.unbeaten = str(members[0]["name"])
+            tried = (each["method"] for each in chosen.get("considered", ()))
+            self.standings.unbeaten = alone_words(members[0]["name"], tried)
             return
         logits = combine(
             Method(chosen["method"]),
@@ -240,7 +241,7 @@ def standings_text(standings: Standings, metric: str) -> str:
             lines.append(f"  {'':<{width}}  {standings.luck}")
     lines += [gain_sentence(standings, each) for each in shown if not each.is_rung]
     if standings.unbeaten is not None:
-        lines.append(f"No combination did better than {standings.unbeaten} alone on the rows that choose.")
+        lines.append(f"On the rows that choose, {standings.unbeaten}.")
     return "\n".join(lines)
 
 

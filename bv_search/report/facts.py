@@ -49,7 +49,7 @@ class Facts:
 
     @property
     def unbeaten(self) -> str | None:
-        """The one model that no combination beat, where an ensemble was looked for in vain."""
+        """What was tried in vain, where an ensemble came to one model."""
         return self.compared.unbeaten
 
     @cached_property

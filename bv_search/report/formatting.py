@@ -108,8 +108,7 @@ def summary(facts: Facts) -> list[str]:
             lines.append(f"The ensemble is {below.delta.beside('the best head')}: {below.delta}.")
             lines.append(f"It was chosen on {facts.ensemble_choosers}.")
     if facts.unbeaten is not None:
-        rows = facts.ensemble_choosers
-        lines.append(f"No combination of models did better on {rows} than {facts.unbeaten} alone.")
+        lines.append(f"On {facts.ensemble_choosers}, {facts.unbeaten}.")
     if (sentence := facts.run.unconsidered()) is not None:
         lines.append(sentence)
     return [*lines, *doubts(facts.store)]

@@ -296,6 +296,13 @@ def test_heads_of_several_runs_stand_in_the_order_of_what_they_score_on_the_rows
     assert result.selection.members[0] == (0, 1.0)
 
 
+def test_the_best_single_model_may_be_the_encoder(folds: Run) -> None:
+    for record in folds.finished_trials():
+        lie(folds, record.id, Role.SELECT, 0.0)
+        lie(folds, record.id, Role.TRAIN, 0.0)
+    assert decide(ask(folds), QUIET).best_single.name == "encoder"
+
+
 def test_an_ensemble_of_another_version_is_refused(folds: Run) -> None:
     decide(ask(folds), QUIET)
     value = folds.ensemble()

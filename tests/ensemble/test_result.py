@@ -46,6 +46,24 @@ def test_a_reader_sees_who_weighs_how_much(result: EnsembleResult) -> None:
     assert ": greedy of a, b ×3\n" in replace(result, members=members).text()
 
 
+def test_of_one_model_alone_no_more_is_said_than_was_looked_at(result: EnsembleResult) -> None:
+    single = replace(result.selection, method=Method.SINGLE, members=((0, 1.0),))
+    member = {"name": "a", "run": ".", "trial": "a", "weight": 1.0}
+    alone = replace(result, selection=single, members=(member,))
+    for considered, said in (
+        ([single], "adding any one model to a did not lower the loss on these rows"),
+        ([single, replace(single, method=Method.MEAN)], "no mean of the best models had a lower loss than a"),
+        ([single, replace(single, method=Method.MAX)], "no maximum of the best models scored higher than a"),
+    ):
+        assert said in replace(alone, considered=tuple(considered)).text()
+
+
+def test_the_encoder_is_compared_with_once(result: EnsembleResult) -> None:
+    assert result.baseline is not None
+    text = replace(result, best_single=result.baseline).text()
+    assert text.count(result.baseline.verdict()) == 1
+
+
 def test_in_a_notebook_names_cannot_put_markup_on_the_page(result: EnsembleResult) -> None:
     forged = replace(result, members=({"name": "<b>", "weight": 1.0},))
     assert "&lt;b&gt;" in forged._repr_html_()

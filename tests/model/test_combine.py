@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from bv_search.errors import UserError
-from bv_search.model.combine import Method, combine
+from bv_search.model.combine import Method, alone_words, combine
 from bv_search.tasks.task import Kind
 
 
@@ -57,3 +57,10 @@ def test_a_single_member_stays_as_it_is(spans: list[list[np.ndarray]]) -> None:
 def test_certainty_does_not_become_infinite() -> None:
     sure = np.array([[200.0, 200.0], [-200.0, -200.0]], np.float32)
     assert np.isfinite(combine(Method.MAX, [[sure], [sure]], Kind.SPAN)[0]).all()
+
+
+def test_of_a_model_that_was_chosen_alone_no_more_is_said_than_was_looked_at() -> None:
+    assert alone_words("a", ["single"]) == "adding any one model to a did not lower the loss"
+    assert alone_words("a", ["single", "greedy"]) == alone_words("a", [])
+    assert alone_words("a", ["single", "mean"]).startswith("no mean of the best models had a lower loss")
+    assert alone_words("a", ["single", "max"]).startswith("no maximum of the best models scored higher")

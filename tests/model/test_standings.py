@@ -51,7 +51,12 @@ def test_where_no_combination_is_better_that_is_said(small: Small, run: Run) -> 
     run.write_ensemble({"format_version": ENSEMBLE_VERSION, **chosen})
     standings = compare(run, small.store)
     assert standings.of(ENSEMBLE) is None
-    assert "No combination did better than 0001 alone" in standings_text(standings, "f1")
+    said = "On the rows that choose, adding any one model to 0001 did not lower the loss."
+    assert said in standings_text(standings, "f1")
+    considered = [{"method": method, "members": 1, "select_score": 0.5} for method in ("single", "max")]
+    run.write_ensemble({"format_version": ENSEMBLE_VERSION, **chosen, "considered": considered})
+    said = "no maximum of the best models scored higher than 0001 alone"
+    assert said in standings_text(compare(run, small.store), "f1")
 
 
 def test_of_several_probes_select_chooses_the_one_that_is_shown(small: Small, run: Run) -> None:
