@@ -32,15 +32,21 @@ def check_plain(path: Path, error: type[UserError], *, do: str | None = None) ->
 
 
 def read_plain(
-    path: Path, error: type[UserError], *, limit: int | None = None, do: str | None = None, offset: int = 0
+    path: Path,
+    error: type[UserError],
+    *,
+    limit: int | None = None,
+    do: str | None = None,
+    offset: int = 0,
+    length: int = -1,
 ) -> bytes:
-    """All bytes of a file behind an offset, where it has no more than `limit`."""
+    """All bytes of a file behind an offset, or so many; where it has no more than `limit`."""
     size = check_plain(path, error, do=do)
     if limit is not None and size > limit:
         raise error("is too large", where=path, expected=f"at most {limit:,} bytes", found=f"{size:,}", do=do)
     try:
         with path.open("rb") as file:
             file.seek(offset)
-            return file.read()
+            return file.read(length)
     except OSError as cause:
         raise error("cannot be read", where=path, found=cause.strerror or cause, do=do) from cause

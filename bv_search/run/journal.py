@@ -22,7 +22,7 @@ import xxhash
 
 from bv_search.document import Unreadable, load_json, read_plain
 from bv_search.errors import OutputError, RunError
-from bv_search.files import DISK
+from bv_search.files import CHUNK, DISK
 
 HEAD = b'{"xxh3":"'
 DAMAGED = "restore the journal from a copy, or start a new run"
@@ -70,14 +70,25 @@ class Journal:
 
     def read_on(self, offset: int, most: int | None = None) -> tuple[list[Event], int]:
         """Events of so many whole lines behind a place where one begins; and where to read on."""
-        lines = self._lines(offset)[:most]
+        lines = self._lines(offset) if most is None else self._first_lines(offset, most)
         found = [e for number, line in enumerate(lines, start=1) for e in _events(line, number, self.path)]
         return found, offset + sum(len(line) + 1 for line in lines)
 
     def _lines(self, offset: int) -> list[bytes]:
-        data = read_plain(self.path, RunError, do="give the folder of a run", offset=offset)
-        whole, _ = _split(data, self.path)
-        return whole.split(b"\n")[:-1]
+        return _whole_lines(self._bytes(offset), self.path)
+
+    def _first_lines(self, offset: int, most: int) -> list[bytes]:
+        """Reads little more than these: who reads on in portions reads all of it once."""
+        data = b""
+        while data.count(b"\n") <= most:  # the last line of all is looked at more closely
+            part = self._bytes(offset + len(data), CHUNK)
+            data += part
+            if len(part) < CHUNK:
+                return _whole_lines(data, self.path)[:most]
+        return data.split(b"\n", most)[:most]
+
+    def _bytes(self, offset: int, length: int = -1) -> bytes:
+        return read_plain(self.path, RunError, do="give the folder of a run", offset=offset, length=length)
 
     @contextmanager
     def _locked(self) -> Iterator[int]:
@@ -155,6 +166,11 @@ def _split(data: bytes, path: Path) -> tuple[bytes, bytes]:
     if _sound(data[end:-1]):
         raise _damage(path, data[:end].count(b"\n") + 1, expected="a newline at its end", found=data[-1:])
     return data[:end], data[end:]
+
+
+def _whole_lines(data: bytes, path: Path) -> list[bytes]:
+    whole, _ = _split(data, path)
+    return whole.split(b"\n")[:-1]
 
 
 def _damage(path: Path, number: int, *, expected: str, found: object) -> RunError:

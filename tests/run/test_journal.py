@@ -4,12 +4,15 @@ import os
 import resource
 import signal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from bv_search.document import read_plain
 from bv_search.errors import OutputError, RunError
 from bv_search.run import Journal
+from bv_search.run import journal as module
 
 
 @pytest.fixture
@@ -72,6 +75,40 @@ def test_every_flipped_bit_inside_is_an_error_that_names_the_line(journal: Journ
             journal.path.write_bytes(flipped)
             with pytest.raises(RunError, match=r"journal\.jsonl line [12]: is damaged; expected"):
                 journal.read()
+
+
+def test_reading_on_in_portions_finds_what_reading_whole_does(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(20):
+        journal.append({"event": "segment", "trial": "a" * number}, {"event": "end"})
+    whole = journal.path.read_bytes()
+    for tail in (b"", b'{"xxh3":"', b'{"xxh3":"' + b"\0" * 90 + b"1}\n"):
+        journal.path.write_bytes(whole + tail)
+        for chunk, most in ((1, 1), (50, 2), (100, 7), (len(whole), 22), (1 << 20, 100)):
+            monkeypatch.setattr(module, "CHUNK", chunk)
+            found, offset = journal.read_on(0, most)
+            while (more := journal.read_on(offset, most))[0]:
+                found, offset = found + more[0], more[1]
+            assert found == journal.read()
+            assert offset == len(whole)
+
+
+def test_a_portion_is_all_that_is_read_of_a_long_journal(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for _ in range(100):
+        journal.append({"event": "segment", "trial": "a" * 1000})
+    read = []
+
+    def listen(*args: Any, **more: Any) -> bytes:
+        read.append(len(data := read_plain(*args, **more)))
+        return data
+
+    monkeypatch.setattr(module, "CHUNK", 1000)
+    monkeypatch.setattr(module, "read_plain", listen)
+    journal.read_on(0, 3)
+    assert sum(read) < 5000
 
 
 def test_an_absent_journal_is_one_line(tmp_path: Path) -> None:
