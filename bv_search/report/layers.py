@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from bv_search.heads.branches.mix import Mix
+from bv_search.heads.config import head_from_json
 from bv_search.heads.copies import load_heads
 from bv_search.heads.head import Head
 from bv_search.report.facts import Facts
@@ -55,6 +56,8 @@ def _probes(facts: Facts) -> Mapping[int | str, TrialRecord]:
 
 def _learned_pooling(facts: Facts) -> tuple[TrialRecord | None, Sequence[float]]:
     for record in facts.ranked:
+        if not head_from_json(record.config["head"]).learns_mix:
+            continue
         folder = facts.run.head_folder(record.id)
         if weights := [own for head in load_heads(folder) for own in learned_weights(head)]:
             return record, torch.stack(weights).mean(dim=0).tolist()

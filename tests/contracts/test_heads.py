@@ -32,6 +32,7 @@ from bv_search.heads.config import (
 )
 from bv_search.heads.head import Head
 from bv_search.heads.pack import Pack
+from bv_search.report.layers import learned_weights
 from bv_search.scan.loss import LOSSES
 from bv_search.scan.outcome import SegmentResult, Start
 from bv_search.scan.scanner import Scanner
@@ -205,6 +206,12 @@ def test_it_comes_back_from_its_folder(config: HeadConfig, shape: HeadShape, tmp
     saved, again = Pack([head]), Pack([Head.from_pretrained(tmp_path)])
 
     assert torch.equal(again({None: hidden_LTH}, lengths_N)[0], saved({None: hidden_LTH}, lengths_N)[0])
+
+
+@pytest.mark.parametrize(("config", "shape"), FITTING)
+def test_a_mix_that_it_learns_is_known_of_its_config(config: HeadConfig, shape: HeadShape) -> None:
+    """Or a report would not look for its weights."""
+    assert config.learns_mix or not learned_weights(Head(config, shape))
 
 
 @pytest.mark.parametrize(("config", "shape"), FITTING)

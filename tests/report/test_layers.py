@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from bv_search.heads.copies import load_heads
+from bv_search.heads.head import Head
+from bv_search.report import layers as module
 from bv_search.report.charts import layers_chart
 from bv_search.report.facts import gather
 from bv_search.report.layers import find_layers
@@ -44,6 +46,19 @@ def test_copies_of_a_pooling_have_the_mean_of_their_weights(small: Small, tmp_pa
     assert len(each) == 3
     mean_L = torch.stack([logits_L.detach().softmax(dim=0) for logits_L in each]).mean(dim=0)
     assert [layer.weight for layer in layers.each] == pytest.approx(mean_L.tolist())
+
+
+def test_heads_without_a_learned_pooling_are_not_read(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = []
+
+    def listen(folder: Path) -> list[Head]:
+        read.append(folder.name)
+        return load_heads(folder)
+
+    monkeypatch.setattr(module, "load_heads", listen)
+    facts = gather(small.run)
+    find_layers(replace(facts, records=[record for record in facts.records if record.id != "0002"]))
+    assert read == ["0001"]
 
 
 def test_probes_stand_alone_where_no_pooling_was_learned(small: Small) -> None:

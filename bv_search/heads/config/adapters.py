@@ -49,6 +49,10 @@ class TwoAdaptersHead(HeadConfig):
     def architecture(self) -> str:
         return f"adapter {self.size} + learned pooling adapter {self.size}"
 
+    @property
+    def learns_mix(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True, kw_only=True)
 class FlatAdapterHead(HeadConfig):

@@ -48,6 +48,11 @@ class HeadConfig:
         return False
 
     @property
+    def learns_mix(self) -> bool:
+        """Whether it may learn how much to listen to each layer."""
+        return getattr(self, "pooling", None) == "learned"
+
+    @property
     def reads_all_tokens(self) -> bool:
         return self.mixes_tokens or self.readout != "first"
 

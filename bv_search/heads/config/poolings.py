@@ -29,6 +29,10 @@ class GatedPoolingHead(HeadConfig):
     def architecture(self) -> str:
         return "gated pooling"
 
+    @property
+    def learns_mix(self) -> bool:
+        return True
+
 
 @dataclass(frozen=True, kw_only=True)
 class AttentionHead(HeadConfig):
