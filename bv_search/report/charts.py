@@ -25,6 +25,7 @@ from bv_search.report.effects import Effect
 from bv_search.report.facts import Facts
 from bv_search.report.layers import Layers
 from bv_search.report.spans import SpanFacts
+from bv_search.run.leaderboard import leaderboard
 from bv_search.run.trial import TrialRecord
 from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
 from bv_search.store.layout import EMBEDDINGS
@@ -41,6 +42,7 @@ ROLES = {
 """Warm is the ladder, cool what a search found."""
 NARROW = 4.8  # inches
 MOST_LEVEL = 16  # layers whose names stand level
+MOST_CURVES = 200  # each takes a kilobyte or two of the page
 NAMES = {EMBEDDINGS: "embed-\ndings"}
 
 
@@ -131,13 +133,13 @@ def parameters_chart(facts: Facts) -> str:
 
 def curves_chart(facts: Facts) -> str | None:
     """Select scores along the way, where there was more than one look at them."""
-    records = [record for record in facts.records if len(record.curve) > 1]
+    records = curves_of(facts)[:MOST_CURVES]
     if not records:
         return None
-    first = next((record for record in facts.ranked if record in records), None)
+    first = records[0] if records[0].answers else None
     with drawing_narrow("score on select along the way", 3.0) as chart:
         axes = chart.axes
-        for record in sorted(records, key=lambda record: record is first):
+        for record in reversed(records):
             best = record is first
             axes.plot(
                 [point.rows for point in record.curve],
@@ -156,6 +158,11 @@ def curves_chart(facts: Facts) -> str | None:
         if first is not None:
             axes.legend(fontsize=9)
     return chart.svg
+
+
+def curves_of(facts: Facts) -> list[TrialRecord]:
+    """Heads that were looked at more than once, best first."""
+    return leaderboard(record for record in facts.records if len(record.curve) > 1)
 
 
 def effects_chart(effects: Sequence[Effect]) -> str | None:

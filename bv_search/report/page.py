@@ -67,6 +67,8 @@ def _values(facts: Facts, data: str | None, rows: Mapping[str, Row] | None) -> d
         "compared": _compared(facts),
         "spans": span_facts(facts),
         "agreements": agreements(facts),
+        "curves": len(charts.curves_of(facts)),
+        "most_curves": charts.MOST_CURVES,
         "layers": find_layers(facts),
         "partings": find_partings(facts, rows),
         "has_texts": rows is not None,
