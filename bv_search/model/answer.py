@@ -47,6 +47,12 @@ class Answers:
         labelled = self.index.num_rows > 0 and self.task.labelled(self.index)
         return self.task.evaluate(self.index, self.logits) if labelled else None
 
+    @cached_property
+    def interval(self) -> tuple[float, float]:
+        """Of the score, where there is one."""
+        assert self.evaluation is not None, "answers without truths have no score"
+        return self.evaluation.interval()
+
 
 def answer_store(
     model: Model, store: Store, *, role: Role = Role.REPORT, progress: Progress | None = None

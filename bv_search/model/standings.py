@@ -4,7 +4,7 @@ All scores are of report rows, which nothing was selected on. What is compared w
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,9 @@ class Standings:
     all: list[Standing]
     luck: Luck | None = None  # of the best head
     unbeaten: str | None = None  # what was tried in vain, where an ensemble came to one model
+    _gains: dict[tuple[int, int], tuple[Evaluation, Lead | None]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @property
     def ladder(self) -> list[Standing]:
@@ -88,8 +91,12 @@ class Standings:
         return max(self.ladder, key=lambda standing: standing.score)
 
     def gain(self, evaluation: Evaluation) -> Lead | None:
-        """Over the ladder's best: nothing else is called one."""
-        return lead(evaluation, self.highest)
+        """Over the ladder's best: nothing else is called one. Many ask, and it is drawn once."""
+        over = self.highest
+        key = id(evaluation), id(over)  # both are kept, so that no other has these
+        if key not in self._gains:
+            self._gains[key] = evaluation, lead(evaluation, over)
+        return self._gains[key][1]
 
 
 def lead(evaluation: Evaluation, over: Standing | None) -> Lead | None:

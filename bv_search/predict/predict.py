@@ -33,14 +33,13 @@ class PredictResult:
         value = {"predictions": len(self.answers.rows), "out": str(self.out), "model": self.model.name}
         if self.answers.evaluation is None:
             return value
-        evaluation = self.answers.evaluation
-        interval = list(evaluation.interval())
-        return {**value, "metrics": evaluation.metrics, "score": evaluation.score, "interval": interval}
+        evaluation, (low, high) = self.answers.evaluation, self.answers.interval
+        return {**value, "metrics": evaluation.metrics, "score": evaluation.score, "interval": [low, high]}
 
     def text(self) -> str:
         lines = [f"{len(self.answers.rows):,} predictions of {self.model.name} in {self.out}"]
         if (evaluation := self.answers.evaluation) is not None:
-            low, high = evaluation.interval()
+            low, high = self.answers.interval
             lines.append(f"score {evaluation.score:.4f}, 95 % interval {low:.4f} to {high:.4f}")
             lines.append("  ".join(f"{name} {value:.4f}" for name, value in evaluation.metrics.items()))
         return "\n".join(lines)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bv_search.model import standings as module
 from bv_search.model.standings import (
     BEST,
     ENSEMBLE,
@@ -18,6 +19,7 @@ from bv_search.model.standings import (
 from bv_search.run import Run
 from bv_search.run.ensemble_file import ENSEMBLE_VERSION
 from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
+from bv_search.tasks.evaluation import difference
 from bv_search.tasks.registry import find_task
 from tests.model.small_run import Small, bag, make_run, make_store, teach
 
@@ -85,6 +87,20 @@ def test_each_stands_beside_the_one_below_it(small: Small, run: Run) -> None:
         if each.below is not None:
             assert each.below.delta.value == pytest.approx(each.score - each.below.over.score)
             assert each.below.delta.low <= each.below.delta.value <= each.below.delta.high
+
+
+def test_a_gain_is_drawn_once_however_many_ask(
+    small: Small, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    teach(small, run, "0003", 0.9)
+    standings, drawn = compare(run, small.store), []
+    monkeypatch.setattr(module, "difference", lambda *both: drawn.append(both) or difference(*both))
+    best, rung = standings.of(BEST), standings.of(MAJORITY)
+    assert best is not None
+    assert rung is not None
+    for _ in range(3):
+        assert standings.gain(best.evaluation) != standings.gain(rung.evaluation)
+    assert len(drawn) == 2
 
 
 def test_a_gain_is_what_is_above_the_best_rung_for_certain(small: Small, run: Run) -> None:

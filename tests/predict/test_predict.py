@@ -12,7 +12,9 @@ from bv_search.model.loading import open_model
 from bv_search.predict.__main__ import COMMAND
 from bv_search.predict.config import PredictConfig
 from bv_search.predict.predict import default_out
+from bv_search.predict.predict import run as answer
 from bv_search.run import Run
+from bv_search.tasks.evaluation import Evaluation
 from bv_search.tasks.squad_score import f1
 from tests.model.small_run import Small, make_stage, make_store
 
@@ -48,6 +50,18 @@ def test_a_run_answers_its_report_rows_in_the_official_form(run: Run, small: Sma
     ]
     assert value["metrics"]["f1"] == pytest.approx(sum(by_hand) / len(by_hand))
     assert value["score"] == run.finished_trials()[0].report_score
+
+
+def test_the_interval_of_its_score_is_drawn_once(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn, interval = [], Evaluation.interval
+    monkeypatch.setattr(Evaluation, "interval", lambda asked: drawn.append(asked) or interval(asked))
+    config = PredictConfig(place=str(run.path), out=str(tmp_path / "answers.json"))
+    result = answer(config, Progress(quiet=True))
+    low, high = result.to_json()["interval"]
+    assert f"{low:.4f} to {high:.4f}" in result.text()
+    assert len(drawn) == 1
 
 
 def test_new_rows_need_no_labels(run: Run, small: Small, tmp_path: Path, predict: Any) -> None:
