@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from typing import Any, Self
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
@@ -10,7 +11,7 @@ from optuna.distributions import BaseDistribution, CategoricalDistribution, Floa
 from optuna.exceptions import ExperimentalWarning
 from optuna.samplers import BaseSampler, GPSampler, TPESampler
 from optuna.study import StudyDirection
-from optuna.trial import Trial, TrialState, create_trial
+from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 
 from bv_search.space.distribution import Choice, Distribution, LogUniform, QUniform, RandInt, Value
 from bv_search.space.space import Draws, Space
@@ -20,7 +21,10 @@ MAXIMIZE, MINIMIZE = StudyDirection.MAXIMIZE, StudyDirection.MINIMIZE
 
 
 class Optuna(Searcher):
-    """A study is made anew for every question, of what is told and pending: so it does not matter when."""
+    """A study is made anew for every question, of what is told and pending: so it does not matter when.
+
+    The points in it are kept.
+    """
 
     startup_points = 10
 
@@ -30,6 +34,7 @@ class Optuna(Searcher):
         super().__init__(space, seed, fits, size)
         optuna.logging.set_verbosity(optuna.logging.ERROR)
         self._distributions = {path: _typed(each) for path, each in space.parameters().items()}
+        self._points: dict[int, tuple[Draws, float | None, _Point]] = {}
 
     @abstractmethod
     def _sampler(self, seed: int) -> BaseSampler: ...
@@ -38,23 +43,42 @@ class Optuna(Searcher):
         sampler = self._sampler(int(rng.integers(2**31 - 1)))
         directions = [MAXIMIZE] if self.size is None else [MAXIMIZE, MINIMIZE]
         study = optuna.create_study(directions=directions, sampler=sampler)
-        for draws, score in self.told.values():
-            values = self._values(draws, score)
-            study.add_trial(self._trial(draws, state=TrialState.COMPLETE, values=values))
-        for draws in self.pending.values():
-            study.add_trial(self._trial(draws, state=TrialState.RUNNING))
+        for told, (draws, score) in self.told.items():
+            study.add_trial(self._point(told, draws, score))
+        for pending, draws in self.pending.items():
+            study.add_trial(self._point(pending, draws, None))
         trial = study.ask()
         return self.space.draw(lambda path, distribution: _suggest(trial, path, distribution))
+
+    def _point(self, number: int, draws: Draws, score: float | None) -> "_Point":
+        """Without a score it is pending."""
+        known = self._points.get(number)
+        if known is None or known[0] is not draws or known[1] != score:
+            known = self._points[number] = draws, score, self._new_point(draws, score)
+        return known[2]
+
+    def _new_point(self, draws: Draws, score: float | None) -> "_Point":
+        typed = {path: self._distributions[path] for path in draws}
+        state = TrialState.RUNNING if score is None else TrialState.COMPLETE
+        values = None if score is None else self._values(draws, score)
+        return _Point.of(create_trial(params=dict(draws), distributions=typed, state=state, values=values))
 
     def _values(self, draws: Draws, score: float) -> list[float]:
         """Sizes by their logarithm: a head half as large is as much smaller, wherever it stands."""
         return [score] if self.size is None else [score, math.log(self.size(draws))]
 
-    def _trial(
-        self, draws: Draws, *, state: TrialState, values: list[float] | None = None
-    ) -> optuna.trial.FrozenTrial:
-        typed = {path: self._distributions[path] for path in draws}
-        return create_trial(params=dict(draws), distributions=typed, state=state, values=values)
+
+class _Point(FrozenTrial):
+    """Nobody changes what is in it: a study, which copies all that it is given, shares that."""
+
+    @classmethod
+    def of(cls, trial: FrozenTrial) -> Self:
+        point = cls.__new__(cls)
+        vars(point).update(vars(trial))
+        return point
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self.of(self)
 
 
 class OptunaTpe(Optuna):
