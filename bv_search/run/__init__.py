@@ -5,7 +5,7 @@ from bv_search.run.journal import Journal
 from bv_search.run.leaderboard import leaderboard, leaderboard_text, write_leaderboard
 from bv_search.run.predictions import Predictions, read_predictions, write_predictions
 from bv_search.run.study import Study, versions
-from bv_search.run.trial import CurvePoint, TrialRecord, fold
+from bv_search.run.trial import CurvePoint, TrialRecord, replay
 
 __all__ = [
     "CurvePoint",
@@ -14,10 +14,10 @@ __all__ = [
     "Run",
     "Study",
     "TrialRecord",
-    "fold",
     "leaderboard",
     "leaderboard_text",
     "read_predictions",
+    "replay",
     "versions",
     "write_leaderboard",
     "write_predictions",

@@ -31,7 +31,7 @@ from bv_search.run.journal import Event, Journal
 from bv_search.run.leaderboard import best, write_leaderboard
 from bv_search.run.lock import sole
 from bv_search.run.study import Study
-from bv_search.run.trial import TrialRecord, fold
+from bv_search.run.trial import TrialRecord, replay
 
 JOURNAL, STUDY, LEADERBOARD, TRIALS = "journal.jsonl", "study.yaml", "leaderboard.csv", "trials"
 STATES = "states"
@@ -126,7 +126,7 @@ class Run:
 
     def trials(self) -> list[TrialRecord]:
         """Every trial, in the order of suggestion."""
-        return list(fold(self.events(), encoder_parameters=self.study.encoder_parameters).values())
+        return list(replay(self.events(), encoder_parameters=self.study.encoder_parameters).values())
 
     def finished_trials(self) -> list[TrialRecord]:
         """Trials that ended with a head and its scores, best on select first; at least one, or a RunError."""

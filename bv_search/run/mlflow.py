@@ -37,7 +37,7 @@ from bv_search.run.points import (
     study_params,
 )
 from bv_search.run.tracking import Tracking, connect, reaching, without_password
-from bv_search.run.trial import DONE, FAILED, RUNNING, STOPPED, TrialRecord, fold
+from bv_search.run.trial import DONE, FAILED, RUNNING, STOPPED, TrialRecord, replay
 
 RUNG_TAG = "bv.rung"  # of a trial that no search proposed
 OF_TAG = "bv.of"  # the trial that one was made of
@@ -157,7 +157,7 @@ class MlflowMirror:
 
     def _read_on(self) -> list[TrialRecord]:
         events, self._read = self._run.journal.read_on(self._read, LINES)
-        now = fold(events, encoder_parameters=self._run.study.encoder_parameters, before=self._records)
+        now = replay(events, encoder_parameters=self._run.study.encoder_parameters, before=self._records)
         self._behind |= {name for name, record in now.items() if record is not self._records.get(name)}
         self._records = now
         return [record for name, record in now.items() if name in self._behind]

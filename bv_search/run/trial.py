@@ -1,4 +1,4 @@
-"""A trial: one head's way through a run, folded from the journal's events."""
+"""A trial: one head's way through a run, replayed from the journal's events."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -58,7 +58,7 @@ class TrialRecord:
         return self.status in {DONE, STOPPED} and self.score is not None and self.report_score is not None
 
 
-def fold(
+def replay(
     events: Iterable[Mapping[str, Any]],
     *,
     encoder_parameters: int | None = None,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bv_search.run.folder import Run
-from bv_search.run.trial import fold
+from bv_search.run.trial import replay
 from bv_search.scan.checks import Check
 from bv_search.scan.outcome import SegmentResult
 from bv_search.tune import recorder as module
@@ -69,10 +69,10 @@ def test_what_is_recorded_of_a_head_is_read_again(tmp_path: Path) -> None:
     assert (rung.rung, rung.config, head.rung) == ("probe", config, None)
     assert (head.position, head.has_learned) == (8, True)
     assert (head.found, head.status) == ([(5, first), (8, second)], "done")
-    record = fold(events)["0001"]
+    record = replay(events)["0001"]
     assert (record.rows, record.score, record.loss) == (128, second.score, second.loss)
     assert [(point.rows, point.loss) for point in record.curve] == [(48, first.loss), (96, second.loss)]
-    assert fold(events)["probe-all"].rung == "probe"
+    assert replay(events)["probe-all"].rung == "probe"
 
 
 def test_an_mlflow_that_takes_long_is_left_to_a_process_of_its_own(
