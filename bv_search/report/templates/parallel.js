@@ -52,13 +52,14 @@
       axis.draw = () => drawBrush(axis, range, grip);
       grip.addEventListener("pointerdown", (event) => drag(axis, grip, event));
       grip.addEventListener("keydown", (event) => nudge(axis, event));
-      const name = make("text", { x, y: place % 2 ? 14 : 30, "text-anchor": "middle", class: "halo" }, axis.title);
+      const last = place === axes.length - 1;  // its title may be longer than the margin
+      const name = make("text", { x: last ? wide - 2 : x, y: place % 2 ? 14 : 30, "text-anchor": last ? "end" : "middle", class: "halo" }, axis.title);
       const found = make("g", {}, name, make("line", { class: "axis", x1: x, x2: x, y1: top, y2: bottom }));
       const least = 13 / (bottom - top);
-      let last = -Infinity;
+      let before = -Infinity;
       for (const tick of axis.ticks) {
-        if (tick.at - last < least) continue;
-        last = tick.at;
+        if (tick.at - before < least) continue;
+        before = tick.at;
         const text = tick.text.length > 12 ? `${tick.text.slice(0, 11)}…` : tick.text;
         found.append(make("text", { class: "halo", x: x + 5, y: toY(tick.at) + 4 }, text));
       }
