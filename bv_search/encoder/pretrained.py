@@ -37,8 +37,8 @@ LARGEST = {
 }
 """Beyond these no encoder is, and to look at one takes minutes or all memory."""
 
-LEAKY = ("convbert", "fnet")
-"""Their convolutions and Fourier transforms go over padding as over words."""
+LEAKY = ("canine", "convbert", "fnet", "nystromformer", "yoso")
+"""Their convolutions, Fourier transforms and sketches of attention go over padding as over words."""
 
 VOCABULARIES = ("tokenizer.json", "vocab.txt", "vocab.json", "*.model")
 

@@ -11,6 +11,7 @@ from bv_search.model.combine import Method
 from bv_search.report.facts import Facts
 from bv_search.run.folder import REPORT_HTML, STUDY
 from bv_search.run.study import SCORE, Study
+from bv_search.source.reference import hub_name
 from bv_search.tasks.registry import TASKS
 
 AGAIN = "-again"  # a run that is there is not made anew
@@ -53,9 +54,8 @@ def _finetune(facts: Facts, stage: Stage | None, shared: list[str]) -> list[str]
     place = facts.store.manifest.encoder.stage
     if stage is None or place is None:
         return []
-    encoder = stage.encoder.id + (f"@{stage.encoder.revision}" if stage.encoder.revision else "")
     options = {
-        "encoder": encoder,
+        "encoder": hub_name(stage.encoder.id, stage.encoder.revision),
         "fractions": f"{stage.fraction:g}",
         "seed": stage.seed,
         "learning-rate": f"{stage.learning_rate:g}",
@@ -71,7 +71,7 @@ def _extract(facts: Facts, shared: list[str]) -> list[str]:
     if not manifest.batch_tokens:  # of arrays
         return []
     options = {
-        "encoder": manifest.encoder.stage or manifest.encoder.id,
+        "encoder": manifest.encoder.stage or hub_name(manifest.encoder.id, manifest.encoder.revision),
         "format": manifest.format,
         "dtype": manifest.dtype,
         "tokens": manifest.tokens,

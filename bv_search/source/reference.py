@@ -39,7 +39,7 @@ class EncoderReference:
 
     @classmethod
     def of(cls, entry: EncoderEntry) -> "EncoderReference":
-        place = entry.stage or _name(entry.id, entry.revision)
+        place = entry.stage or hub_name(entry.id, entry.revision)
         return cls(id=entry.id, revision=entry.revision, digest=entry.digest, place=place)
 
     @classmethod
@@ -47,7 +47,7 @@ class EncoderReference:
         """From a manifest's or a head's entry, or from a saved model's."""
         said = decode_at(_Entry, value, EncoderError, where=where, what="names no encoder", more=True)
         told = None if said.place == said.id else said.place  # as models were saved once, without a revision
-        place = told or said.stage or _name(said.id, said.revision)
+        place = told or said.stage or hub_name(said.id, said.revision)
         return cls(id=said.id, revision=said.revision, digest=said.digest, place=place)
 
     def to_json(self) -> dict[str, Any]:
@@ -84,6 +84,6 @@ class EncoderReference:
         return load_encoder(self.find(place, do=do), device=device)
 
 
-def _name(hub: str, revision: str | None) -> str:
+def hub_name(hub: str, revision: str | None) -> str:
     """As the Hub finds it again, whatever has been published since. A local folder has no revision."""
     return hub if revision is None else f"{hub}@{revision}"

@@ -39,10 +39,12 @@ class Session:
     progress: Progress
     times: StepTimes
     why: str | None = field(default=None, init=False)  # it ended before the last trial
+    _room: int = field(init=False)  # heads of a pack
 
     def run(self) -> None:
         """Search, score what was found, and have the best learn once more."""
         self.recorder.sweep(self.past)
+        self._room = self._settle_room()
         self._announce()
         self.times.note("start")
         with interruptible(self.budget, self.progress):
@@ -171,9 +173,8 @@ class Session:
         """Heads that all workers have room for."""
         return self.workers.size * self._room
 
-    @cached_property
-    def _room(self) -> int:
-        """Heads of a pack: as many as memory held when the run began: beside others they round otherwise."""
+    def _settle_room(self) -> int:
+        """As many heads as memory held when the run began: beside others they round otherwise."""
         run = self.study.run
         if run.study.pack != AUTO:
             return int(run.study.pack)

@@ -9,6 +9,7 @@ from safetensors.torch import load_file, save_file
 
 from bv_search.encoder.checkpoint import load_encoder, load_untrained
 from bv_search.encoder.location import locate_encoder
+from bv_search.encoder.pretrained import LEAKY
 from bv_search.errors import EncoderError
 from bv_search.tasks.registry import find_task
 
@@ -95,7 +96,7 @@ def test_a_shorter_limit_of_the_tokenizer_does_not_cut_windows(encoder_folder: P
     assert load_encoder(copy).tokenizer.model_max_length == 512
 
 
-@pytest.mark.parametrize("kind", ["fnet", "convbert"])
+@pytest.mark.parametrize("kind", LEAKY)
 def test_a_model_whose_answers_depend_on_padding_is_refused(
     encoder_folder: Path, tmp_path: Path, kind: str
 ) -> None:
