@@ -38,7 +38,9 @@ class Evaluation:
         Questions on one passage are right or wrong together, so whole groups are drawn; where all rows
         are of one group, rows are. It is about these rows only: not about another training.
         """
-        return _interval(self.draws(samples, seed), self.score, _count(self.groups))
+        draws = self.draws(samples, seed)
+        low, high = _interval(draws, self.score, _count(self.groups))
+        return max(low, 0.0 if draws.min() >= 0 else -1.0), min(high, 1.0)
 
     def draws(self, samples: int = 400, seed: int = 0) -> npt.NDArray[np.float64]:
         """The score with other groups of rows drawn like these: the same draws, whatever is scored."""
@@ -159,5 +161,4 @@ def _interval(draws: npt.NDArray[np.float64], value: float, groups: int) -> tupl
     if groups < 2:
         return float(low), float(high)
     wider = stdtrit(groups - 1, 0.975) / ndtri(0.975) * (groups / (groups - 1)) ** 0.5
-    least, most = (0.0 if draws.min() >= 0 else -1.0), 1.0
-    return max(least, value + wider * (low - value)), min(most, value + wider * (high - value))
+    return float(value + wider * (low - value)), float(value + wider * (high - value))

@@ -63,7 +63,7 @@ def test_a_difference_is_ours_minus_theirs() -> None:
     ours, theirs = evaluation([1, 1, 1, 1]), evaluation([1, 1, 1, 0])
     delta, low, high = difference(ours, theirs)
     assert delta == pytest.approx(0.25)
-    assert 0 <= low <= delta <= high
+    assert low <= delta <= high
     assert difference(theirs, ours)[0] == pytest.approx(-0.25)
 
 
@@ -151,6 +151,12 @@ def test_ten_thousand_rows_are_resampled_in_no_time() -> None:
     began = time.process_time()
     rows.interval()
     assert time.process_time() - began < 0.5
+
+
+def test_no_score_is_above_one_and_no_share_below_none() -> None:
+    groups = [number // 50 for number in range(250)]
+    low, high = evaluation([1] * 200 + [0] * 50, groups=groups).interval()
+    assert 0.0 <= low < 0.8 < high == 1.0
 
 
 @pytest.mark.parametrize(("gained", "said"), [(1, "a tie"), (5, "a tie"), (6, "better"), (40, "better")])
