@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -102,9 +103,10 @@ def test_fractions_come_in_whatever_holds_numbers(place: Path, tiny_encoder: Pat
             progress=False,
         )
         assert [each.stage.fraction for each in stages] == [0.0, 0.5]
+    wrong: Any
     for wrong in ("0.3", None, [[0.3]], ["a"], np.array(0.3), 10**400):
         with pytest.raises(bv.UserError, match=r"fraction is no number of epochs; expected 0\.3"):
-            bv.finetune("mrpc", encoder=tiny_encoder, fraction=wrong, progress=False)  # type: ignore[call-overload]
+            bv.finetune("mrpc", encoder=tiny_encoder, fraction=wrong, progress=False)
 
 
 def test_a_stage_is_found_from_home(

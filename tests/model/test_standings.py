@@ -19,7 +19,7 @@ from bv_search.model.standings import (
 from bv_search.run import Run
 from bv_search.run.ensemble_file import ENSEMBLE_VERSION
 from bv_search.scan.ladder import ENCODER, MAJORITY, PROBE
-from bv_search.tasks.evaluation import difference
+from bv_search.tasks.evaluation import Delta, Evaluation, difference
 from bv_search.tasks.registry import find_task
 from tests.model.small_run import Small, bag, make_run, make_store, teach
 
@@ -93,8 +93,13 @@ def test_a_gain_is_drawn_once_however_many_ask(
     small: Small, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     teach(small, run, "0003", 0.9)
-    standings, drawn = compare(run, small.store), []
-    monkeypatch.setattr(module, "difference", lambda *both: drawn.append(both) or difference(*both))
+    standings, drawn = compare(run, small.store), list[tuple[Evaluation, Evaluation]]()
+
+    def watched(ours: Evaluation, theirs: Evaluation) -> Delta:
+        drawn.append((ours, theirs))
+        return difference(ours, theirs)
+
+    monkeypatch.setattr(module, "difference", watched)
     best, rung = standings.of(BEST), standings.of(MAJORITY)
     assert best is not None
     assert rung is not None

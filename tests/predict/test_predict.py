@@ -55,8 +55,13 @@ def test_a_run_answers_its_report_rows_in_the_official_form(run: Run, small: Sma
 def test_the_interval_of_its_score_is_drawn_once(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn, interval = [], Evaluation.interval
-    monkeypatch.setattr(Evaluation, "interval", lambda asked: drawn.append(asked) or interval(asked))
+    drawn, interval = list[Evaluation](), Evaluation.interval
+
+    def watched(asked: Evaluation) -> tuple[float, float]:
+        drawn.append(asked)
+        return interval(asked)
+
+    monkeypatch.setattr(Evaluation, "interval", watched)
     config = PredictConfig(place=str(run.path), out=str(tmp_path / "answers.json"))
     result = answer(config, Progress(quiet=True))
     low, high = result.to_json()["interval"]

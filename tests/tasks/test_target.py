@@ -113,7 +113,12 @@ def test_a_label_takes_no_longer_to_read_among_many(monkeypatch: pytest.MonkeyPa
     labels = tuple(f"class {number}" for number in range(1000))
     assert read_label("class 999", labels) == 999
     looked: list[str] = []
-    monkeypatch.setattr(target, "_is_number", lambda text: looked.append(text) or False)
+
+    def watched(text: str) -> bool:
+        looked.append(text)
+        return False
+
+    monkeypatch.setattr(target, "_is_number", watched)
     assert [read_label(f"class {number}", labels) for number in range(5)] == [0, 1, 2, 3, 4]
     assert len(looked) == 5
 
