@@ -175,8 +175,7 @@ class EncoderTraining:
                 states.append(base.encoded(self._batches.lengths(part.windows)))
         loss = torch.stack(losses).sum()
         self._share.add_up([loss, *(each.grad for each in parameters if each.grad is not None)])
-        if self._unit is not ONE:
-            self._unit.take(value_layer(self._model))
+        _take_unit(self._optimiser)
         torch.nn.utils.clip_grad_norm_(parameters, GRADIENT_NORM)
         self._optimiser.step()
         return float(loss), join_encoded(states) if with_states else None
@@ -265,6 +264,14 @@ def _build_optimiser(model: PreTrainedModel, unit: Unit) -> torch.optim.Optimize
     if in_unit:
         groups.append({"params": in_unit, "unit": unit.deviation})
     return torch.optim.Adam(groups, fused=True)
+
+
+def _take_unit(optimiser: torch.optim.Optimizer) -> None:
+    """From gradients: they become those of layers that answer in deviations."""
+    for group in optimiser.param_groups:
+        if group["unit"] != 1.0:
+            for parameter in group["params"]:
+                parameter.grad.mul_(group["unit"])
 
 
 def _set_rate(optimiser: torch.optim.Optimizer, rate: float, step: int, steps_per_epoch: int) -> None:

@@ -31,12 +31,6 @@ class Unit:
         layer.weight.mul_(self.deviation)
         layer.bias.mul_(self.deviation).add_(self.mean)
 
-    def take(self, layer: nn.Linear) -> None:
-        """From its gradients: they become those of a layer that answers in deviations."""
-        for parameter in layer.parameters():
-            if parameter.grad is not None:
-                parameter.grad.mul_(self.deviation)
-
 
 ONE = Unit()
 

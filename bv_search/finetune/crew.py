@@ -18,7 +18,7 @@ from bv_search.finetune.saved_heads import SavedHeads
 from bv_search.finetune.scoring import SETTLED, SharedReading, labels_of_windows, settle
 from bv_search.finetune.stage_folder import SavedStage
 from bv_search.finetune.stage_heads import JudgedHead, StageHeads, write_heads
-from bv_search.heads.config import RAW, STANDARD, HeadShape, check_fit
+from bv_search.heads.config import HeadShape, check_fit
 from bv_search.heads.head import count_parameters
 from bv_search.precision import FLOAT32, dtype_of
 from bv_search.run.study import RIDE
@@ -82,7 +82,7 @@ class Crew:
             "heads": [head.to_json() for head in self.heads],
             "channels": self.channels.to_json(),
             "shape": asdict(self.shape),
-            "values": STANDARD if self.shape.is_value else RAW,  # older versions learned them as they are
+            "values": self.shape.values,
         }
 
     def riders(self) -> Riders:

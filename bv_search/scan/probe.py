@@ -6,7 +6,9 @@ is of, X columns that are solved for (K · J), C outputs.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import starmap
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -68,17 +70,17 @@ def fit_probes(lesson: Lesson, weigh: Weigh, *, penalties: Sequence[float] = PEN
         layers = target.layers(*solver.layer(solution))
         return [Probe(weights_FC=weights, bias_C=bias, penalty=solution.penalty) for weights, bias in layers]
 
-    last: Solution | None = None
-    found: list[tuple[float, float]] = []
+    last, best, most = None, None, (-inf, -inf)
+    losses: list[float] = []
     for penalty in penalties:
         last = solver.solve(penalty, last, ROUGH)
         score, loss = weigh(probes_of(last))
-        found.append((score, -loss))
-        if found.index(max(found)) == len(found) - 1:
-            best = last
-        losses = [-less for _, less in found]
+        if (score, -loss) > most:
+            best, most = last, (score, -loss)
+        losses.append(loss)
         if len(losses) - losses.index(min(losses)) > MOST_VAIN:
             break
+    assert best is not None, "there are penalties, and scores of each"
     return probes_of(solver.solve(best.penalty, best))
 
 
@@ -126,7 +128,7 @@ class Classes:
         self._columns_each = 1 if pair else len(self._present_P)
         self.columns = learned_NK.shape[1] * self._columns_each
 
-    @property
+    @cached_property
     def parts(self) -> Iterable[tuple[slice, Goal]]:
         copies, each = self._learned_NK.shape[1], self._columns_each
         if copies == 1 or each <= TOGETHER:

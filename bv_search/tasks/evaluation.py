@@ -39,7 +39,7 @@ class Evaluation:
         are of one group, rows are. It is about these rows only: not about another training.
         """
         draws = self.draws(samples, seed)
-        low, high = _interval(draws, self.score, _count(self.groups))
+        low, high = _interval(draws, self.score, _count(_codes(self.groups)))
         return max(low, 0.0 if draws.min() >= 0 else -1.0), min(high, 1.0)
 
     def draws(self, samples: int = 400, seed: int = 0) -> npt.NDArray[np.float64]:
@@ -82,8 +82,9 @@ def difference(ours: Evaluation, theirs: Evaluation, samples: int = 1000, seed: 
     theirs = _aligned(theirs, ours.rows)
     scores_S2 = _resample([ours, theirs], samples, seed)
     value = ours.score - theirs.score
-    low, high = _interval(scores_S2[:, 0] - scores_S2[:, 1], value, _count(ours.groups))
-    if _count(ours.groups[_differ(ours, theirs)]) < FEWEST:
+    codes_R = _codes(ours.groups)
+    low, high = _interval(scores_S2[:, 0] - scores_S2[:, 1], value, _count(codes_R))
+    if _count(codes_R[_differ(ours, theirs)]) < FEWEST:
         low, high = min(low, 0.0), max(high, 0.0)
     return Delta(value, low, high)
 
@@ -147,10 +148,8 @@ def _scorer(evaluation: Evaluation, codes_R: Counts) -> Callable[[Counts], float
     return lambda times_G: evaluation.score_of(evaluation.outcome[np.repeat(rows, times_G[codes_R])])
 
 
-def _count(groups: npt.NDArray[np.uint64]) -> int:
-    """Groups, or rows where all are of one."""
-    count = len(np.unique(groups))
-    return count if count > 1 else len(groups)
+def _count(codes: Counts) -> int:
+    return len(np.unique(codes))
 
 
 def _interval(draws: npt.NDArray[np.float64], value: float, groups: int) -> tuple[float, float]:

@@ -1,9 +1,8 @@
 """Errands: what a scan worker is sent for, and what is tried where it does not come back with it."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Any, Self
 
 from bv_search.scan.outcome import Finalist, Start
 from bv_search.tune.workers import LostCall
@@ -12,23 +11,27 @@ ATTEMPTS = 2  # a single head that takes so many processes down with it is to bl
 
 
 @dataclass(frozen=True, kw_only=True)
-class Errand(ABC):
+class Errand:
+    heads: tuple[Any, ...]
     losses: int = 0  # of workers that were at it
 
     @property
-    @abstractmethod
-    def trials(self) -> Sequence[str]: ...
+    def trials(self) -> list[str]:
+        return [head.trial for head in self.heads]
 
-    @abstractmethod
     def apart(self) -> Sequence[Self]:
         """The same in parts."""
+        return [self._of((head,)) for head in self.heads]
 
     def after(self, lost: LostCall) -> Sequence[Self]:
         """What to try next: together once more, if a worker died, or else apart; of one head nothing."""
         again = replace(self, losses=self.losses + lost.charge)
         if lost.worker_died and again.losses < ATTEMPTS:
             return [again]
-        return self.apart() if len(self.trials) > 1 else []
+        return self.apart() if len(self.heads) > 1 else []
+
+    def _of(self, heads: tuple[Any, ...]) -> Self:
+        return replace(self, heads=heads, losses=0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,26 +40,16 @@ class LadderSolve(Errand):
 
     heads: tuple[Start, ...]
 
-    @property
-    def trials(self) -> Sequence[str]:
-        return [head.trial for head in self.heads]
-
-    def apart(self) -> Sequence[Self]:
-        return [type(self)(heads=(head,)) for head in self.heads]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Scoring(Errand):
-    """Heads at the end of their way that are scored together."""
+    """Heads at the end of their way that are scored together, by their trials."""
 
     heads: tuple[str, ...]
 
     @property
-    def trials(self) -> Sequence[str]:
-        return self.heads
-
-    def apart(self) -> Sequence[Self]:
-        return [type(self)(heads=(trial,)) for trial in self.heads]
+    def trials(self) -> list[str]:
+        return list(self.heads)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,10 +57,3 @@ class FinalPack(Errand):
     """Finalists that learn together."""
 
     heads: tuple[Finalist, ...]
-
-    @property
-    def trials(self) -> Sequence[str]:
-        return [finalist.trial for finalist in self.heads]
-
-    def apart(self) -> Sequence[Self]:
-        return [type(self)(heads=(finalist,)) for finalist in self.heads]

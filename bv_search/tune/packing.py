@@ -91,15 +91,10 @@ class Order(Errand):
     stop: int
     score: frozenset[str]  # trials that reach a stop of their own, and so need a score
 
-    @property
-    def trials(self) -> list[str]:
-        return [head.trial for head in self.heads]
-
     def apart(self) -> Sequence[Self]:
         """In halves, down to the head that is to blame."""
         middle = (len(self.heads) + 1) // 2
-        parts = (self.heads[:middle], self.heads[middle:])
-        return [type(self)(heads=part, stop=self.stop, score=self.score) for part in parts if part]
+        return [self._of(part) for part in (self.heads[:middle], self.heads[middle:]) if part]
 
 
 class Packer:

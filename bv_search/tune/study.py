@@ -9,7 +9,7 @@ from typing import Any
 from bv_search.command import AUTO
 from bv_search.errors import RunError, SpaceError, StoreError, UnknownName, UserError
 from bv_search.files import absolute
-from bv_search.heads.config import RAW, STANDARD, check_fit
+from bv_search.heads.config import check_fit
 from bv_search.run.choosers import Choosers
 from bv_search.run.folder import Run
 from bv_search.run.roles import check_data, find_near, refuse_ride
@@ -271,7 +271,7 @@ def _begin(config: TuneConfig) -> OpenStudy:
         patience=config.patience,
         source=choice.source,
         precision=config.precision or AUTO,
-        values=_values(store),
+        values=head_shape(store).values,
         workers=config.workers,
     )
     told = gather(config.warm_start, searcher, space, store)
@@ -303,7 +303,7 @@ def _resume(config: TuneConfig) -> OpenStudy:
             found=f"{store.digest} in {place}",
             do="put that store back, say with --store where it is now, or start a new run",
         )
-    if study.values != _values(store):
+    if study.values != head_shape(store).values:
         raise RunError(
             "was begun by an older version, whose heads learn values as they are",
             where=run.path,
@@ -320,12 +320,6 @@ def _resume(config: TuneConfig) -> OpenStudy:
     }
     changes = {key: value for key, value in now.items() if value != getattr(study, key)}
     return OpenStudy(run=run, space=space, store=store, source_choice=choice, changes=changes)
-
-
-def _values(store: Store) -> str:
-    """How its heads learn them, if there are any."""
-    values: str = STANDARD if head_shape(store).is_value else RAW
-    return values
 
 
 def _check_unchanged(config: TuneConfig, run: Run, space: Space, *, one_token: bool) -> None:

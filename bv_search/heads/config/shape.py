@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from bv_search.document import Positive
+from bv_search.heads.config.head import RAW, STANDARD
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +18,11 @@ class HeadShape:
     def is_value(self) -> bool:
         """Whether a head on it answers with a value, as regressions do."""
         return self.outputs == 1 and not self.per_token
+
+    @property
+    def values(self) -> str:
+        """How heads on it learn them, if there are any; older versions learned them as they are."""
+        return str(STANDARD if self.is_value else RAW)
 
     def __str__(self) -> str:
         return f"{self.layers}x{self.width}"
